@@ -1,0 +1,58 @@
+# Everything runs in .venv, made on first use and reinstalled only when
+# pyproject.toml or constraints.txt change.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test test-slow lint format types coverage doc benchmark clean
+
+help:
+	@echo "make demo       run examples/quickstart.py"
+	@echo "make test       run all tests (make test-slow: the long ones)"
+	@echo "make lint       ruff check and format check (make format: apply both)"
+	@echo "make types      mypy;  make coverage: tests with branch coverage"
+	@echo "make doc        build the documentation into doc/_build/html"
+	@echo "make benchmark  speed and memory against scikit-learn"
+
+demo: .venv/.installed-demo
+	$(BIN)/python examples/quickstart.py
+
+test: .venv/.installed-test
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: .venv/.installed-test
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: .venv/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.installed-test
+	$(BIN)/mypy
+
+coverage: .venv/.installed-test
+	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+doc: .venv/.installed-doc
+	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
+
+benchmark: .venv/.installed-test
+	$(BIN)/python benchmarks/bench_metrics.py
+
+clean:
+	rm -rf .venv build dist doc/_build doc/generated *.egg-info
+
+# The extras that each job needs.
+EXTRAS_demo :=
+EXTRAS_test := [test]
+EXTRAS_doc := [doc]
+
+.venv/.installed-%: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".$(EXTRAS_$*)"
+	@touch $@
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv

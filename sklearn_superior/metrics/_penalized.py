@@ -1,0 +1,156 @@
+"""The public losses, made from the table of rules, so that a new rule has them too."""
+
+import numpy as np
+
+from sklearn_superior.metrics._docstrings import describe
+from sklearn_superior.metrics._reduce import class_weights, loss_sums, sample_losses
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._validation import (
+    check_forecast,
+    check_option,
+    check_penalty,
+)
+
+_TIES = ("first", "split", "correct")
+
+
+def make_loss(rule):
+    """Make the public loss of a scoring rule."""
+
+    def scaled(
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+        scale="sum",
+    ):
+        check_option("scale", scale, rule.scales)
+        forecast = _checked(
+            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+        )
+        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        return total / weight * rule.scale(scale, forecast.n_classes)
+
+    def plain(
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+        normalize=True,
+    ):
+        if not isinstance(normalize, bool | np.bool_):
+            raise TypeError(
+                f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
+            )
+        forecast = _checked(
+            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+        )
+        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        return total / weight if normalize else total
+
+    return describe(scaled if rule.scales else plain, rule, kind="loss")
+
+
+def make_samples(rule):
+    """Make the public function that gives a rule's loss for every sample."""
+
+    def scaled(
+        y_true,
+        y_proba,
+        *,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+        scale="sum",
+    ):
+        check_option("scale", scale, rule.scales)
+        forecast = _checked(y_true, y_proba, None, labels, pos_label, penalty, ties)
+        losses = sample_losses(forecast, rule, penalty=penalty, ties=ties)
+        return losses * rule.scale(scale, forecast.n_classes)
+
+    def plain(
+        y_true,
+        y_proba,
+        *,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+    ):
+        forecast = _checked(y_true, y_proba, None, labels, pos_label, penalty, ties)
+        return sample_losses(forecast, rule, penalty=penalty, ties=ties)
+
+    return describe(scaled if rule.scales else plain, rule, kind="samples")
+
+
+def make_d2(rule):
+    """Make the public skill score of a scoring rule."""
+
+    def d2(
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+    ):
+        forecast = _checked(
+            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+        )
+        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        reference = _frequency_loss(forecast, rule, penalty, ties)
+        if reference == 0:
+            raise ValueError(
+                f"{rule.d2_name} is not defined when y_true holds a single class: "
+                "the class frequencies then are a perfect forecast."
+            )
+        return 1 - total / weight / reference
+
+    return describe(d2, rule, kind="d2")
+
+
+def _frequency_loss(forecast, rule, penalty, ties):
+    """Mean loss of a forecast that always gives the class frequencies."""
+    frequency = class_weights(forecast)
+    frequency = frequency / frequency.sum()
+    n_classes = forecast.n_classes
+    constant = check_forecast(
+        np.arange(n_classes),
+        np.tile(frequency, (n_classes, 1)),
+        sample_weight=frequency,
+    )
+    total, weight = loss_sums(constant, rule, penalty=penalty, ties=ties)
+    return total / weight
+
+
+def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):
+    check_penalty(penalty)
+    check_option("ties", ties, _TIES)
+    return check_forecast(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+    )
+
+
+# The public names.
+LOSSES = {rule.name: make_loss(rule) for rule in RULES.values()}
+SAMPLES = {rule.name: make_samples(rule) for rule in RULES.values()}
+D2_SCORES = {rule.name: make_d2(rule) for rule in RULES.values() if rule.d2_name}
+
+_public = [*LOSSES.values(), *SAMPLES.values(), *D2_SCORES.values()]
+globals().update({function.__name__: function for function in _public})
+__all__ = [function.__name__ for function in _public]  # noqa: PLE0605

@@ -1,0 +1,184 @@
+"""One pass over the forecasts, in blocks that stay in the processor's cache.
+
+A block is laid out classes first, in float64. All that the rules, the ties and
+the checks of the values need is read off it while it is there, and a few sums
+are all that is left of it. On other devices than the host nothing is brought
+back but these sums, once, at the end.
+"""
+
+import numpy as np
+
+from sklearn_superior.metrics._validation import check_values
+from sklearn_superior.utils._sklearn_compat import to_numpy
+
+# Elements of a block: on the host 256 KiB of float64, which fits a core's cache;
+# elsewhere larger, because each operation has a price of its own.
+_HOST_BLOCK = 1 << 15
+_DEVICE_BLOCK = 1 << 19
+
+
+# Values that are not probabilities are reported when all of them have been seen.
+_silent = np.errstate(all="ignore")
+
+
+@_silent
+def loss_sums(forecast, rule, *, penalty, ties):
+    """Weighted sum of the losses, and the sum of the weights."""
+    findings = [
+        _findings(block, forecast, loss)
+        for block, loss in _losses(forecast, rule, penalty, ties)
+    ]
+    return _conclude(forecast, findings)
+
+
+@_silent
+def sample_losses(forecast, rule, *, penalty, ties):
+    """Loss of every sample, on the device of the forecast."""
+    findings, losses = [], []
+    for block, loss in _losses(forecast, rule, penalty, ties):
+        findings.append(_findings(block, forecast, loss))
+        losses.append(loss)
+    _conclude(forecast, findings)
+    return forecast.xp.concat(losses)
+
+
+def class_weights(forecast):
+    """Sum of the weights of each class, as a NumPy array."""
+    xp, sums = forecast.xp, []
+    for block in _blocks(forecast):
+        weight = block.weight
+        if xp is np:
+            sums.append(np.bincount(block.index, weight, minlength=forecast.n_classes))
+            continue
+        is_class = block.index == xp.arange(
+            forecast.n_classes, device=forecast.device
+        ).reshape((-1, 1))
+        sums.append(xp.sum(xp.astype(is_class, forecast.dtype) * weight, axis=1))
+    total = sum(sums[1:], start=sums[0])
+    return to_numpy(total, xp)
+
+
+class _Block:
+    """Some rows: `p_true` (m,), `p_rest` (n_classes, m), `index` and `weight` (m,)."""
+
+    def __init__(self, forecast, start, stop):
+        xp = forecast.xp
+        self.index, self.n_bad = forecast.targets.read(start, stop)
+        self.weight = forecast.sample_weight
+        if self.weight is not None:
+            self.weight = _as_dtype(self.weight[start:stop], forecast.dtype, xp)
+        proba = forecast.proba[start:stop, ...]
+        self.is_full = proba.ndim == 2
+        if xp is np:
+            self._split_on_host(proba, forecast)
+        else:
+            self._split_on_device(proba, forecast)
+        self.top_rest = xp.max(self.p_rest, axis=0)
+
+    def _split_on_host(self, proba, forecast):
+        q = np.empty((forecast.n_classes, len(proba)))
+        if self.is_full:
+            q[...] = proba.T
+        else:
+            q[forecast.positive] = proba
+            np.subtract(1, q[forecast.positive], out=q[1 - forecast.positive])
+        flat, columns = q.reshape(-1), np.arange(len(proba))
+        position = self.index * len(proba) + columns
+        self.p_true = flat[position]
+        flat[position] = 0
+        self.p_rest = q
+
+    def _split_on_device(self, proba, forecast):
+        xp, dtype = forecast.xp, forecast.dtype
+        if self.is_full:
+            q = xp.astype(xp.permute_dims(proba, (1, 0)), dtype)
+        else:
+            p = xp.astype(proba, dtype)
+            q = xp.stack([1 - p, p] if forecast.positive else [p, 1 - p])
+        numbers = xp.arange(forecast.n_classes, device=forecast.device)
+        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.index, (1, -1))
+        nothing = xp.zeros_like(q)
+        self.p_true = xp.sum(xp.where(is_true, q, nothing), axis=0)
+        self.p_rest = xp.where(is_true, nothing, q)
+
+    def wrong(self, ties, xp):
+        """Share of the penalty that each row is charged: 0, 1 or, split, between."""
+        dtype = self.p_true.dtype
+        beaten = _as_dtype(self.p_true < self.top_rest, dtype, xp)
+        level = self.p_true == self.top_rest
+        if ties == "correct" or (xp is np and not level.any()):
+            return beaten
+        if ties == "first":
+            first = xp.argmax(self.p_rest, axis=0)
+            return beaten + _as_dtype(level & (first < self.index), dtype, xp)
+        # How many classes share the top. Where that is 0, the true class has been
+        # counted through the 0 that stands in its place.
+        n_top = xp.count_nonzero(self.p_rest == self.top_rest, axis=0)
+        n_top = _as_dtype(n_top, dtype, xp) + _as_dtype(self.top_rest > 0, dtype, xp)
+        return beaten + xp.where(level, 1 - 1 / n_top, xp.zeros_like(n_top))
+
+
+def _as_dtype(array, dtype, xp):
+    return array.astype(dtype) if xp is np else xp.astype(array, dtype)
+
+
+def _blocks(forecast):
+    n_classes = forecast.n_classes
+    size = _HOST_BLOCK if forecast.xp is np else _DEVICE_BLOCK
+    # Rows must not be too few where there are many classes, nor the block too large.
+    rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
+    for start in range(0, forecast.n_samples, rows):
+        yield _Block(forecast, start, min(start + rows, forecast.n_samples))
+
+
+def _losses(forecast, rule, penalty, ties):
+    """Yield every block with the losses of its rows."""
+    xp = forecast.xp
+    penalty = rule.penalty(penalty, forecast.n_classes)
+    for block in _blocks(forecast):
+        loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
+        if penalty:
+            loss = loss + penalty * block.wrong(ties, xp)
+        yield block, loss
+
+
+# What is noted of a block, in this order.
+_FINDINGS = ("loss", "weight", "low", "high", "off", "low_weight", "n_bad")
+
+
+def _findings(block, forecast, loss):
+    xp, weight = forecast.xp, block.weight
+    return (
+        xp.sum(loss) if weight is None else xp.sum(loss * weight),
+        loss.shape[0] if weight is None else xp.sum(weight),
+        xp.minimum(xp.min(block.p_rest), xp.min(block.p_true)),
+        xp.maximum(xp.max(block.top_rest), xp.max(block.p_true)),
+        xp.max(xp.abs(xp.sum(block.p_rest, axis=0) + block.p_true - 1))
+        if block.is_full
+        else 0.0,
+        0.0 if weight is None else xp.min(weight),
+        block.n_bad,
+    )
+
+
+def _conclude(forecast, findings):
+    """Bring the findings to the host, check the values, return the two sums."""
+    xp, dtype = forecast.xp, forecast.dtype
+    if xp is not np:
+        table = [
+            xp.stack([xp.asarray(x, dtype=dtype, device=forecast.device) for x in row])
+            for row in findings
+        ]
+        findings = to_numpy(xp.stack(table), xp)
+    columns = dict(zip(_FINDINGS, np.asarray(findings).T, strict=True))
+    weight = float(columns["weight"].sum())
+    check_values(
+        forecast,
+        low=columns["low"].min(),
+        high=columns["high"].max(),
+        off=columns["off"].max(),
+        low_weight=columns["low_weight"].min(),
+        weight=weight,
+        n_bad=columns["n_bad"].sum(),
+    )
+    return float(columns["loss"].sum()), weight

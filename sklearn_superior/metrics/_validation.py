@@ -1,0 +1,273 @@
+"""The one place that checks labels, probabilities and weights.
+
+What can be told from types and shapes is checked at once. What takes a look at
+every value is checked block by block while the loss is computed, so that the
+data is read only once; see `check_values`.
+"""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from sklearn_superior.metrics._labels import (
+    DeviceTargets,
+    HostTargets,
+    shown,
+    unique_labels,
+)
+from sklearn_superior.utils._sklearn_compat import (
+    array_namespace,
+    move_to,
+    to_numpy,
+    widest_float,
+)
+
+
+@dataclass
+class Forecast:
+    """Inputs that fit together, to be read in blocks of rows."""
+
+    xp: Any
+    device: Any
+    proba: Any  # (n_samples, n_classes), or (n_samples,) of the class `positive`
+    targets: Any  # read(start, stop) -> (index of the true class, count of bad rows)
+    classes: np.ndarray
+    positive: int
+    sample_weight: Any  # (n_samples,) or None
+    eps: float
+
+    @property
+    def n_samples(self):
+        """Number of rows."""
+        return self.proba.shape[0]
+
+    @property
+    def n_classes(self):
+        """Number of classes, whether or not each of them occurs."""
+        return len(self.classes)
+
+    @property
+    def dtype(self):
+        """The type to compute in: float64 wherever the device has it."""
+        return widest_float(self.xp, self.device)
+
+
+def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None):
+    """Check that the inputs fit together and wrap them as a `Forecast`."""
+    xp, device = array_namespace(y_proba)
+    y_proba = _check_proba(y_proba, xp)
+    y_true, y_xp = _check_target(y_true)
+    n_samples = y_proba.shape[0]
+    if y_true.shape[0] != n_samples:
+        raise ValueError(
+            "y_true and y_proba must have the same number of rows. "
+            f"Got {y_true.shape[0]} and {n_samples}."
+        )
+    sample_weight = _check_weight(sample_weight, n_samples, xp, device)
+
+    classes = _check_classes(y_true, y_xp, y_proba, labels)
+    if y_xp is np:
+        targets = HostTargets(y_true, classes, xp, device)
+    else:
+        y_true = move_to(y_true, xp=xp, device=device)
+        targets = DeviceTargets(y_true, classes, xp, device)
+    return Forecast(
+        xp=xp,
+        device=device,
+        proba=y_proba,
+        targets=targets,
+        classes=classes,
+        positive=_check_pos_label(pos_label, classes),
+        sample_weight=sample_weight,
+        eps=float(xp.finfo(y_proba.dtype).eps) if _is_float(y_proba, xp) else 2.0**-52,
+    )
+
+
+def check_values(forecast, *, low, high, off, low_weight, weight, n_bad):
+    """Judge what the pass over the values has found.
+
+    Parameters are, over all rows: the smallest and largest probability, the
+    largest distance of a row's sum from 1, the smallest weight, the sum of the
+    weights and the number of rows whose label is not valid.
+    """
+    if np.isnan(low) or np.isnan(high):
+        raise ValueError("y_proba must not contain NaN.")
+    if low < 0 or high > 1:
+        raise ValueError(
+            "y_proba must hold probabilities in [0, 1]. "
+            f"Got values from {low:.6g} to {high:.6g}."
+        )
+    if n_bad:
+        raise ValueError(f"y_true has {int(n_bad)} rows that {forecast.targets.fault}.")
+    if not (low_weight >= 0 and np.isfinite(weight)):
+        raise ValueError(
+            "sample_weight must be non-negative, without NaN or infinity. "
+            f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
+        )
+    if weight == 0:
+        raise ValueError("sample_weight must not be zero for all samples.")
+    if off > forecast.eps**0.5:
+        warnings.warn(
+            "The rows of y_proba do not sum to one: a sum is off by "
+            f"{off:.2g}. Make sure to pass probabilities.",
+            UserWarning,
+            stacklevel=_STACKLEVEL,
+        )
+
+
+# From `warnings.warn` in `check_values` up to the code that called a public metric.
+_STACKLEVEL = 6
+
+
+def check_option(name, value, allowed):
+    """Check that the option `name` is one of the strings `allowed`."""
+    if not (isinstance(value, str) and value in allowed):
+        raise ValueError(
+            f"The {name!r} parameter must be one of {sorted(allowed)}. "
+            f"Got {value!r} instead."
+        )
+
+
+def check_penalty(penalty):
+    """Check that `penalty` is ``"paper"``, ``"minimal"`` or a number from 0 up."""
+    if isinstance(penalty, str) and penalty in {"paper", "minimal"}:
+        return
+    is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
+    if not (is_number and 0 <= penalty < np.inf):
+        raise ValueError(
+            "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
+            f"range [0, inf). Got {penalty!r} instead."
+        )
+
+
+def as_host_array(values, name):
+    """NumPy array of `values`, or an error that names the parameter `name`."""
+    if issparse(values):
+        raise TypeError(f"{name} must be dense. Got a sparse {type(values).__name__}.")
+    if values is None or isinstance(values, str | bytes | dict | set):
+        raise TypeError(f"{name} must be array-like. Got {values!r} instead.")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as exc:
+        raise ValueError(f"{name} cannot be read as an array: {exc}") from exc
+
+
+def _check_proba(y_proba, xp):
+    if xp is np:
+        y_proba = _as_real(as_host_array(y_proba, "y_proba"), "y_proba")
+    if y_proba.ndim not in (1, 2) or 0 in y_proba.shape:
+        raise ValueError(
+            "y_proba must be a non-empty array of shape (n_samples,) or "
+            f"(n_samples, n_classes). Got shape {tuple(y_proba.shape)}."
+        )
+    if y_proba.ndim == 2 and y_proba.shape[1] == 1:
+        return y_proba[:, 0]
+    return y_proba
+
+
+def _as_real(array, name):
+    """Array of real numbers; objects (nullable columns, decimals) are converted."""
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as exc:
+            raise TypeError(f"{name} must hold numbers: {exc}") from exc
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
+    return array
+
+
+def _is_float(array, xp):
+    if xp is np:
+        return array.dtype.kind == "f"
+    return xp.isdtype(array.dtype, "real floating")
+
+
+def _check_target(y_true):
+    """Labels or one-hot rows, and the namespace that they live in."""
+    xp, _ = array_namespace(y_true)
+    if xp is np:
+        y_true = as_host_array(y_true, "y_true")
+        if y_true.dtype.kind not in "biufUSOT":
+            raise TypeError(
+                "y_true must hold class labels: numbers, booleans or strings. "
+                f"Got dtype {y_true.dtype}."
+            )
+    if y_true.ndim not in (1, 2) or 0 in y_true.shape:
+        raise ValueError(
+            "y_true must be a non-empty array of shape (n_samples,), or one-hot of "
+            f"shape (n_samples, n_classes). Got shape {tuple(y_true.shape)}."
+        )
+    if y_true.ndim == 2 and y_true.shape[1] == 1:
+        y_true = y_true[:, 0]
+    return y_true, xp
+
+
+def _check_weight(sample_weight, n_samples, xp, device):
+    if sample_weight is None:
+        return None
+    if array_namespace(sample_weight)[0] is np:
+        sample_weight = _as_real(
+            as_host_array(sample_weight, "sample_weight"), "sample_weight"
+        )
+    if tuple(sample_weight.shape) != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight for each row "
+            f"of y_proba. Got shape {tuple(sample_weight.shape)}."
+        )
+    return move_to(sample_weight, xp=xp, device=device)
+
+
+def _check_classes(y_true, y_xp, y_proba, labels):
+    """All classes, sorted: the columns of `y_proba`."""
+    one_hot = y_true.ndim == 2
+    if labels is not None:
+        labels = as_host_array(labels, "labels")
+        if labels.ndim != 1:
+            raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
+        classes = unique_labels(labels, "labels")
+        source = "labels"
+    else:
+        source = "y_true"
+        if one_hot:
+            classes = np.arange(y_true.shape[1])
+        elif y_xp is np:
+            classes = unique_labels(y_true, "y_true")
+        else:
+            classes = to_numpy(y_xp.unique_values(y_true), y_xp)
+            classes = unique_labels(classes, "y_true")
+
+    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
+    remedy = "" if source == "labels" else " Pass all class labels through 'labels'."
+    if len(classes) < 2:
+        raise ValueError(
+            f"{source} must hold at least two classes. Got {shown(classes)}.{remedy}"
+        )
+    if len(classes) != n_classes:
+        columns = "one column" if y_proba.ndim == 1 else f"{n_classes} columns"
+        raise ValueError(
+            f"{source} holds {len(classes)} classes, but y_proba with {columns} is for "
+            f"{n_classes}. The classes are {shown(classes)}.{remedy}"
+        )
+    if one_hot and y_true.shape[1] != n_classes:
+        raise ValueError(
+            f"y_true is one-hot with {y_true.shape[1]} columns, but y_proba is for "
+            f"{n_classes} classes."
+        )
+    return classes
+
+
+def _check_pos_label(pos_label, classes):
+    if pos_label is None:
+        return 1
+    matches = np.flatnonzero([value == pos_label for value in classes.tolist()])
+    if len(matches) != 1:
+        raise ValueError(
+            f"The 'pos_label' parameter must be one of the classes {shown(classes)}. "
+            f"Got {pos_label!r} instead."
+        )
+    return int(matches[0])

@@ -1,0 +1,1 @@
+"""Internal helpers; nothing here is public."""
