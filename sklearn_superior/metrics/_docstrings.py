@@ -105,8 +105,8 @@ _SAMPLES = """Penalized {title} of every sample.
 
     >>> from sklearn_superior.metrics import {samples_name}
     >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
-    >>> {samples_name}([1, 1], y_proba, labels=[0, 1, 2])
-    array([{examples[0]:.5f}, {examples[1]:.5f}])
+    >>> {samples_name}([1, 1], y_proba, labels=[0, 1, 2]).tolist()
+    [{examples[0]:.5f}, {examples[1]:.5f}]
     """
 
 _D2 = """Share of the penalized {title} that the predictions explain.

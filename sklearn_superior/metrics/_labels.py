@@ -20,25 +20,30 @@ def shown(labels, most=10):
     return "[" + ", ".join(map(repr, values[:most])) + dots + "]"
 
 
-def unique_labels(labels, name):
-    """Return the sorted distinct values of a 1-D array, read in pieces."""
-    pieces = [
-        _distinct(labels[start : start + _ROWS])
-        for start in range(0, len(labels), _ROWS)
-    ]
-    if labels.dtype.kind == "O":
-        return _sorted_objects(set().union(*pieces), name)
-    values = np.unique(np.concatenate(pieces))
-    if values.dtype.kind == "f":
-        if not np.all(np.isfinite(values)):
+def unique_labels(labels, name, *, enough=None):
+    """Return the sorted distinct values of a 1-D array.
+
+    The search ends when there are `enough` of them; later values are compared
+    with these when they are read.
+    """
+    found = _distinct(labels[:_ROWS])
+    for start in range(_ROWS, len(labels), _ROWS):
+        if len(found) == enough:
+            break
+        more = _distinct(labels[start : start + _ROWS])
+        found = found | more if isinstance(found, set) else np.union1d(found, more)
+    if isinstance(found, set):
+        return _sorted_objects(found, name)
+    if found.dtype.kind == "f":
+        if not np.all(np.isfinite(found)):
             raise ValueError(f"{name} must not contain NaN or infinite values.")
-        fractions = values[values != np.floor(values)]
+        fractions = found[found != np.floor(found)]
         if len(fractions):
             raise ValueError(
                 f"{name} must hold class labels, not continuous values such as "
                 f"{fractions[0]:.6g}."
             )
-    return values
+    return found
 
 
 def _distinct(piece):
@@ -115,7 +120,8 @@ class HostTargets:
         low = int(self.classes[0])
         if low:
             index -= low
-        if index.min() < 0 or index.max() >= len(self.classes):
+        # Seen as unsigned, negative numbers are large ones.
+        if index.view(np.uintp).max() >= len(self.classes):
             known = (index >= 0) & (index < len(self.classes))
             self._checked(index, labels, known)
         return index

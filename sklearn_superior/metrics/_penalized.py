@@ -153,4 +153,4 @@ D2_SCORES = {rule.name: make_d2(rule) for rule in RULES.values() if rule.d2_name
 
 _public = [*LOSSES.values(), *SAMPLES.values(), *D2_SCORES.values()]
 globals().update({function.__name__: function for function in _public})
-__all__ = [function.__name__ for function in _public]  # noqa: PLE0605
+__all__ = [function.__name__ for function in _public]

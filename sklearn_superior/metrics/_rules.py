@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class ScoringRule:
@@ -66,8 +68,14 @@ class ScoringRule:
         return self.scales[scale](n_classes) if scale in self.scales else 1.0
 
 
+def _sum_of_squares(p_rest, xp):
+    if xp is np:  # without a temporary array as large as the block
+        return np.einsum("ij,ij->j", p_rest, p_rest)
+    return xp.sum(p_rest * p_rest, axis=0)
+
+
 def _brier(p_true, p_rest, eps, xp):
-    return (1 - p_true) ** 2 + xp.sum(p_rest * p_rest, axis=0)
+    return (1 - p_true) ** 2 + _sum_of_squares(p_rest, xp)
 
 
 def _log(p_true, p_rest, eps, xp):
@@ -77,7 +85,7 @@ def _log(p_true, p_rest, eps, xp):
 def _spherical(p_true, p_rest, eps, xp):
     # 1 - p / |q|, rewritten without the cancellation: r / (|q| (|q| + p)) with
     # r = |q|^2 - p^2. A forecast of zeros gives its true class nothing: loss 1.
-    rest = xp.sum(p_rest * p_rest, axis=0)
+    rest = _sum_of_squares(p_rest, xp)
     norm = xp.sqrt(p_true * p_true + rest)
     return xp.where(norm > 0, rest / (norm * (norm + p_true)), 1.0)
 
@@ -92,7 +100,7 @@ RULES = {
             score=_brier,
             worst_correct=lambda c: (c - 1) / c,
             best_wrong=1 / 2,
-            example=(0.6534, 1.18687),
+            example=(0.6534, 1.1868667),
             loss_name="penalized_brier_score_loss",
             samples_name="penalized_brier_score_samples",
             scoring_name="neg_penalized_brier_score",
@@ -110,8 +118,8 @@ RULES = {
             score=_log,
             worst_correct=log,
             best_wrong=log(2),
-            example=(1.07881, 1.81196),
-            note="Probabilities are clipped to [eps, 1 - eps] of the dtype of `y_proba`.",
+            example=(1.0788097, 1.8119622),
+            note="Probabilities are clipped to [eps, 1 - eps] of the input's dtype.",
             loss_name="penalized_log_loss",
             samples_name="penalized_log_loss_samples",
             scoring_name="neg_penalized_log_loss",
@@ -124,7 +132,7 @@ RULES = {
             score=_spherical,
             worst_correct=lambda c: 1 - 1 / sqrt(c),
             best_wrong=1 - 1 / sqrt(2),
-            example=(0.41116, 0.72982),
+            example=(0.4111616, 0.7298236),
         ),
     )
 }
@@ -142,9 +150,10 @@ def find_rule(name):
     0.0
     """
     names = {prefix + key for prefix in ("", "penalized_") for key in RULES}
-    if name not in names:
+    if not (isinstance(name, str) and name in names):
         raise ValueError(
-            f"The 'rule' parameter must be one of {sorted(names)}. Got {name!r} instead."
+            f"The 'rule' parameter must be one of {sorted(names)}. "
+            f"Got {name!r} instead."
         )
     plain = name.removeprefix("penalized_")
     return RULES[plain], 0.0 if plain == name else "paper"

@@ -39,6 +39,7 @@ class Forecast:
     positive: int
     sample_weight: Any  # (n_samples,) or None
     eps: float
+    dtype: Any  # to compute in: float64 wherever the device has it
 
     @property
     def n_samples(self):
@@ -49,11 +50,6 @@ class Forecast:
     def n_classes(self):
         """Number of classes, whether or not each of them occurs."""
         return len(self.classes)
-
-    @property
-    def dtype(self):
-        """The type to compute in: float64 wherever the device has it."""
-        return widest_float(self.xp, self.device)
 
 
 def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None):
@@ -84,6 +80,7 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
         positive=_check_pos_label(pos_label, classes),
         sample_weight=sample_weight,
         eps=float(xp.finfo(y_proba.dtype).eps) if _is_float(y_proba, xp) else 2.0**-52,
+        dtype=widest_float(xp, device),
     )
 
 
@@ -224,6 +221,7 @@ def _check_weight(sample_weight, n_samples, xp, device):
 
 def _check_classes(y_true, y_xp, y_proba, labels):
     """All classes, sorted: the columns of `y_proba`."""
+    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
     one_hot = y_true.ndim == 2
     if labels is not None:
         labels = as_host_array(labels, "labels")
@@ -236,12 +234,11 @@ def _check_classes(y_true, y_xp, y_proba, labels):
         if one_hot:
             classes = np.arange(y_true.shape[1])
         elif y_xp is np:
-            classes = unique_labels(y_true, "y_true")
+            classes = unique_labels(y_true, "y_true", enough=n_classes)
         else:
             classes = to_numpy(y_xp.unique_values(y_true), y_xp)
             classes = unique_labels(classes, "y_true")
 
-    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
     remedy = "" if source == "labels" else " Pass all class labels through 'labels'."
     if len(classes) < 2:
         raise ValueError(

@@ -1,0 +1,11 @@
+"""Settings of the whole test run."""
+
+import os
+
+# scikit-learn's array API dispatch needs it, before SciPy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None, derandomize=True)
+settings.load_profile("default")

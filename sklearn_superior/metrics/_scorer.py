@@ -1,0 +1,203 @@
+"""Scorers that take the class set from the estimator."""
+
+import inspect
+import warnings
+from copy import deepcopy
+
+import numpy as np
+import sklearn.metrics
+
+from sklearn_superior.metrics._labels import shown, unique_labels
+from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._validation import as_host_array
+from sklearn_superior.utils._sklearn_compat import (
+    BaseScorer,
+    array_namespace,
+    register_scorer_names,
+)
+
+
+class _ScoreFunction:
+    """A loss as scikit-learn's tools call it through a scorer.
+
+    More lenient than the loss itself: labels in `y_true` that are not among
+    `labels` get probability 0, and class labels in place of probabilities
+    (`TunedThresholdClassifierCV` scores decisions) count as certain forecasts.
+    """
+
+    def __init__(self, rule_name):
+        self._rule_name = rule_name
+
+    @property
+    def __name__(self):
+        return self._loss.__name__
+
+    @property
+    def __signature__(self):
+        return inspect.signature(self._loss)
+
+    @property
+    def _loss(self):
+        return LOSSES[self._rule_name]
+
+    def __call__(self, y_true, y_proba, *, labels=None, pos_label=None, **options):
+        if _holds_labels(y_proba):
+            known = np.union1d(y_true, y_proba) if labels is None else labels
+            labels, y_proba = np.unique(known), np.asarray(y_proba)
+            y_proba = (y_proba[:, None] == labels).astype(np.float64)
+        elif labels is not None:
+            labels, y_proba, pos_label = _with_all_classes(
+                y_true, y_proba, as_host_array(labels, "labels"), pos_label
+            )
+        return self._loss(
+            y_true, y_proba, labels=labels, pos_label=pos_label, **options
+        )
+
+
+def _holds_labels(y_proba):
+    is_host = array_namespace(y_proba)[0] is np
+    return is_host and np.ndim(y_proba) == 1 and np.asarray(y_proba).dtype.kind != "f"
+
+
+def _with_all_classes(y_true, y_proba, classes, pos_label):
+    """Sort the columns of `y_proba` and add one for each class never seen."""
+    unseen = _unseen_classes(y_true, classes)
+    order = np.argsort(classes)
+    is_sorted = bool(np.all(order == np.arange(len(classes))))
+    if not len(unseen) and (is_sorted or np.ndim(y_proba) == 1):
+        return classes, y_proba, pos_label
+
+    y_proba = as_host_array(y_proba, "y_proba")
+    if y_proba.ndim == 1:
+        positive = classes[-1] if pos_label is None else pos_label
+        is_positive = classes == positive
+        y_proba = np.where(is_positive, y_proba[:, None], 1 - y_proba[:, None])
+    if len(unseen):
+        warnings.warn(
+            f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
+            "They count with probability 0.",
+            UserWarning,
+            stacklevel=2,
+        )
+        nothing = np.zeros((len(y_proba), len(unseen)), dtype=y_proba.dtype)
+        y_proba = np.hstack([y_proba, nothing])
+        classes = np.concatenate([classes, unseen])
+        order = np.argsort(classes)
+    return classes[order], y_proba[:, order], pos_label
+
+
+def _unseen_classes(y_true, classes):
+    if array_namespace(y_true)[0] is not np:
+        return classes[:0]
+    y_true = as_host_array(y_true, "y_true")
+    if y_true.ndim != 1:
+        return classes[:0]
+    present, known = unique_labels(y_true, "y_true"), set(classes.tolist())
+    return present[[label not in known for label in present.tolist()]]
+
+
+class _PenalizedScorer(BaseScorer):
+    """Scorer of a penalized loss: negated, with the classes of the estimator."""
+
+    def _score(self, method_caller, estimator, X, y_true, **kwargs):
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"{self._score_func.__name__} scores probabilities, but "
+                f"{type(estimator).__name__} has no predict_proba."
+            )
+        options = {**self._kwargs, **kwargs}
+        classes = options.pop("labels", getattr(estimator, "classes_", None))
+        if classes is not None and len(classes) == 1:
+            # scikit-learn gives no probabilities of a classifier with one class.
+            y_proba = estimator.predict_proba(X)
+        else:
+            # For two classes this is one column, that of `classes_[-1]`.
+            y_proba = method_caller(estimator, "predict_proba", X, pos_label=None)
+        if classes is not None and np.ndim(y_proba) == 1:
+            options["pos_label"] = classes[-1]
+        return self._sign * self._score_func(y_true, y_proba, labels=classes, **options)
+
+
+def _make_scorer(rule):
+    return _PenalizedScorer(_ScoreFunction(rule.name), -1, {}, "predict_proba")
+
+
+# The public names.
+SCORERS = {rule.scoring_name: _make_scorer(rule) for rule in RULES.values()}
+
+_public = {rule.scorer_name: SCORERS[rule.scoring_name] for rule in RULES.values()}
+globals().update(_public)
+__all__ = ["get_scorer", "register_scorers", *_public]
+
+
+def get_scorer(name):
+    """Get a scorer by its name: ours, or else one of scikit-learn's.
+
+    Parameters
+    ----------
+    name : str
+        ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"``,
+        ``"neg_penalized_spherical_loss"`` or any scoring string of scikit-learn.
+        A callable is returned as it is.
+
+    Returns
+    -------
+    scorer : callable
+        Called as ``scorer(estimator, X, y)``; greater is better. It is a copy of
+        its own, so `set_score_request` on it changes no other.
+
+    See Also
+    --------
+    register_scorers : Make the names known to scikit-learn itself.
+
+    Examples
+    --------
+    >>> from sklearn_superior.metrics import get_scorer
+    >>> get_scorer("neg_penalized_brier_score")
+    make_scorer(penalized_brier_score_loss, greater_is_better=False,
+                response_method='predict_proba')
+    """
+    if isinstance(name, str) and name in SCORERS:
+        return deepcopy(SCORERS[name])
+    try:
+        return sklearn.metrics.get_scorer(name)
+    except ValueError as exc:
+        raise ValueError(
+            f"The 'name' parameter must be one of {sorted(SCORERS)} or a name in "
+            f"sklearn.metrics.get_scorer_names(). Got {name!r} instead."
+        ) from exc
+
+
+def register_scorers():
+    """Make the names of our scorers valid wherever scikit-learn takes `scoring`.
+
+    Nothing is registered by importing the package; this function is the only
+    thing here that changes scikit-learn. Calling it again is harmless.
+
+    See Also
+    --------
+    get_scorer : Get a scorer by name without registering anything.
+
+    Notes
+    -----
+    The names are known in the process that called this. A worker process that
+    has to look a name up itself, say to fit
+    ``HistGradientBoostingClassifier(scoring="neg_penalized_brier_score")`` with
+    ``n_jobs=2`` around it, does not know it: pass the scorer object there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn_superior.metrics import register_scorers
+    >>> register_scorers()
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scores = cross_val_score(
+    ...     LogisticRegression(max_iter=500), X, y, scoring="neg_penalized_brier_score"
+    ... )
+    >>> float(scores.mean())
+    -0.082
+    """
+    register_scorer_names(SCORERS)

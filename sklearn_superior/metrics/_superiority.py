@@ -1,0 +1,74 @@
+"""How often a rule ranks a correct prediction above a wrong one."""
+
+import numpy as np
+from scipy.stats import rankdata
+
+from sklearn_superior.metrics._reduce import sample_losses
+from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.metrics._validation import check_forecast
+from sklearn_superior.utils._sklearn_compat import to_numpy
+
+
+def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=None):
+    """Share of (correct, wrong) pairs of predictions that a rule ranks rightly.
+
+    A pair counts 1 if the correct prediction has the lower loss, 1/2 if both
+    have the same, else 0. The mean over all pairs is an area under a ROC curve:
+    the rule's ability to tell correct from wrong predictions. It is 1 for the
+    penalized rules on any data; with more than two classes it is below 1 for
+    the plain ones as soon as some wrong prediction beats a correct one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities; the columns follow the sorted labels.
+
+    rule : str, default="brier"
+        ``"brier"``, ``"log_loss"``, ``"spherical"``, or one of these with
+        ``"penalized_"`` in front.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    Returns
+    -------
+    rate : float
+        Between 0 and 1. A `ValueError` is raised if all predictions are correct
+        or all are wrong: then there is no pair.
+
+    Examples
+    --------
+    The Brier score prefers the second forecast, which is wrong:
+
+    >>> from sklearn_superior.metrics import superiority_rate
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> superiority_rate([1, 1], y_proba, labels=[0, 1, 2], rule="brier")
+    0.0
+    >>> superiority_rate([1, 1], y_proba, labels=[0, 1, 2], rule="penalized_brier")
+    1.0
+    """
+    table_row, penalty = find_rule(rule)
+    forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+
+    def losses(penalty):
+        values = sample_losses(forecast, table_row, penalty=penalty, ties="first")
+        return to_numpy(values, forecast.xp)
+
+    plain = losses(0.0)
+    wrong = losses(1.0) > plain + 0.5
+    n_wrong = np.count_nonzero(wrong)
+    n_correct = len(wrong) - n_wrong
+    if n_wrong == 0 or n_correct == 0:
+        raise ValueError(
+            "superiority_rate needs at least one correct and one wrong prediction. "
+            f"Got {n_correct} correct and {n_wrong} wrong."
+        )
+    ranks = rankdata(losses(penalty) if penalty else plain)
+    n_right_way = ranks[wrong].sum() - n_wrong * (n_wrong + 1) / 2
+    return float(n_right_way / (n_correct * n_wrong))

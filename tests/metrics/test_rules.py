@@ -1,0 +1,234 @@
+"""What theory says of the rules, checked for every row of the table."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import sklearn_superior
+from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
+from sklearn_superior.metrics._rules import RULES, find_rule
+from tests.metrics.forecasts import simplex_grid
+
+rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+GRIDS = [(2, 12), (3, 12), (4, 8)]
+
+
+def all_losses(rule, forecasts, **options):
+    """Loss of every forecast for every true class, shape (n_forecasts, n_classes)."""
+    n_forecasts, n_classes = forecasts.shape
+    losses = SAMPLES[rule.name](
+        np.tile(np.arange(n_classes), n_forecasts),
+        np.repeat(forecasts, n_classes, axis=0),
+        labels=range(n_classes),
+        **options,
+    )
+    return losses.reshape(n_forecasts, n_classes)
+
+
+def random_forecasts(seed, n_classes, n_forecasts=200):
+    rng = np.random.default_rng(seed)
+    alpha = rng.choice([0.1, 1.0, 30.0], size=(n_forecasts, 1))
+    gamma = rng.gamma(np.broadcast_to(alpha, (n_forecasts, n_classes)))
+    gamma[gamma.sum(axis=1) == 0] = 1
+    extremes = [np.full(n_classes, 1 / n_classes)]
+    for pair in [(0, 1), (1, 0), (0, n_classes - 1)]:
+        half = np.zeros(n_classes)
+        half[list(pair)] = 0.5
+        extremes.append(half)
+    return np.vstack([gamma / gamma.sum(axis=1, keepdims=True), extremes])
+
+
+@rules
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 50])
+def test_table_agrees_with_its_own_score(rule, n_classes):
+    uniform = np.full((1, n_classes), 1 / n_classes)
+    half = np.zeros((1, n_classes))
+    half[0, :2] = 0.5
+    worst_correct = all_losses(rule, uniform, penalty=0)[0, 0]
+    best_wrong = all_losses(rule, half, penalty=0)[0, 1]
+    assert_allclose(rule.worst_correct(n_classes), worst_correct, rtol=1e-14)
+    assert_allclose(rule.best_wrong, best_wrong, rtol=1e-14)
+
+
+def test_penalties_are_those_of_the_theory():
+    for c in [2, 3, 7, 50]:
+        brier, log_loss, spherical = (
+            RULES[name] for name in ("brier", "log_loss", "spherical")
+        )
+        assert_allclose(brier.penalty("paper", c), (c - 1) / c)
+        assert_allclose(brier.penalty("minimal", c), (c - 2) / (2 * c), atol=1e-16)
+        assert_allclose(log_loss.penalty("paper", c), np.log(c))
+        assert_allclose(log_loss.penalty("minimal", c), np.log(c / 2), atol=1e-16)
+        assert_allclose(spherical.penalty("paper", c), 1 - c**-0.5)
+        assert_allclose(
+            spherical.penalty("minimal", c), 2**-0.5 - c**-0.5, atol=1e-16
+        )
+
+
+def exact_penalized_brier(q, i, penalty, ties):
+    """Theory, in fractions and without a look at the implementation."""
+    brier = sum((q_j - (j == i)) ** 2 for j, q_j in enumerate(q))
+    top = max(q)
+    winners = [j for j, q_j in enumerate(q) if q_j == top]
+    wrong = {
+        "first": Fraction(winners[0] != i),
+        "split": 1 - Fraction(i in winners, len(winners)),
+        "correct": Fraction(i not in winners),
+    }[ties]
+    return brier + penalty * wrong
+
+
+@pytest.mark.parametrize("ties", ["first", "split"])
+@pytest.mark.parametrize("penalty", ["paper", "minimal"])
+@pytest.mark.parametrize(("n_classes", "n_steps"), GRIDS)
+def test_penalized_brier_is_strictly_proper_in_exact_arithmetic(
+    n_classes, n_steps, penalty, ties
+):
+    c = n_classes
+    exact_penalty = Fraction(c - 1, c) if penalty == "paper" else Fraction(c - 2, 2 * c)
+    grid = [[Fraction(k, n_steps) for k in row] for row in simplex_grid(c, n_steps)]
+    exact = [
+        [exact_penalized_brier(q, i, exact_penalty, ties) for i in range(c)]
+        for q in grid
+    ]
+    for truth_index, truth in enumerate(grid):
+        expected = [
+            sum(t * loss for t, loss in zip(truth, row, strict=True)) for row in exact
+        ]
+        honest = expected.pop(truth_index)
+        assert honest < min(expected), truth
+    # The implementation has the same values, so it has the same property.
+    ours = all_losses(
+        RULES["brier"], np.array(grid, dtype=float), penalty=penalty, ties=ties
+    )
+    assert_allclose(ours, np.array(exact, dtype=float), rtol=0, atol=1e-15)
+
+
+@rules
+@pytest.mark.parametrize("ties", ["first", "split"])
+@pytest.mark.parametrize("penalty", ["paper", "minimal", 3.0])
+@pytest.mark.parametrize(("n_classes", "n_steps"), GRIDS)
+def test_every_rule_is_strictly_proper(rule, n_classes, n_steps, penalty, ties):
+    grid = np.array(simplex_grid(n_classes, n_steps)) / n_steps
+    expected = grid @ all_losses(rule, grid, penalty=penalty, ties=ties).T
+    honest = np.diag(expected).copy()
+    np.fill_diagonal(expected, np.inf)
+    # The nearest rival on the grid loses by far more than rounding errors.
+    assert np.all(honest < expected.min(axis=1) - 1e-4)
+
+
+@rules
+def test_counting_ties_as_correct_is_not_proper(rule):
+    # The counter-example: Q = (0.6, 0.4) does better by saying (0.5, 0.5).
+    truth, evasive = np.array([[0.6, 0.4]]), np.array([[0.5, 0.5]])
+    honest_loss = truth @ all_losses(rule, truth, ties="correct")[0]
+    evasive_loss = truth @ all_losses(rule, evasive, ties="correct")[0]
+    assert evasive_loss < honest_loss
+    if rule.name == "brier":
+        assert_allclose([evasive_loss[0], honest_loss[0]], [0.5, 0.68])
+
+
+@rules
+@pytest.mark.parametrize("penalty", ["paper", "minimal"])
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 20))
+def test_no_wrong_prediction_beats_a_correct_one(rule, penalty, seed, n_classes):
+    forecasts = random_forecasts(seed, n_classes)
+    losses = all_losses(rule, forecasts, penalty=penalty)
+    correct = forecasts.argmax(axis=1)[:, None] == np.arange(n_classes)
+    gap = losses[~correct].min() - losses[correct].max()
+    # With the paper's penalty they stay apart by the best wrong score.
+    assert gap >= (rule.best_wrong if penalty == "paper" else 0) - 1e-12
+
+
+@rules
+@pytest.mark.parametrize("n_classes", [3, 4, 10])
+def test_one_percent_below_minimal_is_not_enough(rule, n_classes):
+    penalty = 0.99 * rule.penalty("minimal", n_classes)
+    forecasts = random_forecasts(0, n_classes)
+    losses = all_losses(rule, forecasts, penalty=penalty)
+    correct = forecasts.argmax(axis=1)[:, None] == np.arange(n_classes)
+    assert losses[~correct].min() < losses[correct].max()
+
+
+@rules
+def test_near_perfect_forecasts_keep_their_digits(rule):
+    # For the forecast (1 - d, d) the leading term of each loss is known.
+    d = np.logspace(-14, -7, 8)
+    losses = SAMPLES[rule.name](np.zeros(8), np.c_[1 - d, d], labels=[0, 1])
+    q = 1 - d  # as rounded
+    expected = {
+        "brier": (1 - q) ** 2 + d**2,
+        "log_loss": -np.log1p(-(1 - q)),
+        "spherical": d**2 / 2,
+    }
+    assert_allclose(losses, expected[rule.name], rtol=1e-6)
+
+
+def test_find_rule_names_the_choices():
+    assert find_rule("penalized_spherical") == (RULES["spherical"], "paper")
+    for bad in ["pbs", None, ["brier"]]:
+        with pytest.raises(ValueError, match=r"'rule' parameter must be one of .*Got"):
+            find_rule(bad)
+
+
+NEW_ROW = """
+
+def _power(p_true, p_rest, eps, xp):
+    return p_true**3 * 2 + 2 * xp.sum(p_rest**3, axis=0) - 3 * p_true**2 + 1
+
+
+RULES["power"] = ScoringRule(
+    name="power", title="power score", formula="x", score=_power,
+    worst_correct=lambda c: (1 - 1 / c) ** 2 + (c - 1) / c**2,
+    best_wrong=0.75, example=(0.0, 0.0),
+)
+"""
+
+USE_NEW_ROW = """
+import pickle
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn_superior import metrics
+
+X, y = load_iris(return_X_y=True)
+model = DummyClassifier().fit(X, y)
+loss = metrics.penalized_power_loss(y, model.predict_proba(X))
+samples = metrics.penalized_power_loss_samples(y, model.predict_proba(X))
+scorer = pickle.loads(pickle.dumps(metrics.neg_penalized_power_scorer))
+assert abs(loss - samples.mean()) < 1e-12
+assert abs(scorer(model, X, y) + loss) < 1e-12
+assert metrics.get_scorer("neg_penalized_power_loss")(model, X, y) == -loss
+print("penalized_power_loss" in metrics.__all__)
+"""
+
+
+def test_a_row_in_the_table_is_all_a_new_rule_needs(tmp_path):
+    package = Path(sklearn_superior.__file__).parent
+    shutil.copytree(package, tmp_path / "sklearn_superior")
+    with open(tmp_path / "sklearn_superior/metrics/_rules.py", "a") as table:
+        table.write(NEW_ROW)
+    run = subprocess.run(
+        [sys.executable, "-c", USE_NEW_ROW],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.strip() == "True", run.stderr
+
+
+@rules
+def test_functions_pickle_by_their_public_name(rule):
+    for function in (LOSSES[rule.name], SAMPLES[rule.name]):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert getattr(sklearn_superior.metrics, function.__name__) is function
