@@ -109,29 +109,22 @@ def make_d2(rule):
             y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
         )
         total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
-        reference = _frequency_loss(forecast, rule, penalty, ties)
-        if reference == 0:
+        frequency = class_weights(forecast) / weight
+        if np.count_nonzero(frequency) == 1:
             raise ValueError(
                 f"{rule.d2_name} is not defined when y_true holds a single class: "
                 "the class frequencies then are a perfect forecast."
             )
-        return 1 - total / weight / reference
+        # The forecast that always gives the frequencies, once for each class.
+        reference = check_forecast(
+            np.arange(len(frequency)),
+            np.tile(frequency, (len(frequency), 1)),
+            sample_weight=frequency,
+        )
+        worst, _ = loss_sums(reference, rule, penalty=penalty, ties=ties)
+        return 1 - total / weight / worst
 
     return describe(d2, rule, kind="d2")
-
-
-def _frequency_loss(forecast, rule, penalty, ties):
-    """Mean loss of a forecast that always gives the class frequencies."""
-    frequency = class_weights(forecast)
-    frequency = frequency / frequency.sum()
-    n_classes = forecast.n_classes
-    constant = check_forecast(
-        np.arange(n_classes),
-        np.tile(frequency, (n_classes, 1)),
-        sample_weight=frequency,
-    )
-    total, weight = loss_sums(constant, rule, penalty=penalty, ties=ties)
-    return total / weight
 
 
 def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):

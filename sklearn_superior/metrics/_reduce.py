@@ -44,18 +44,15 @@ def sample_losses(forecast, rule, *, penalty, ties):
 
 def class_weights(forecast):
     """Sum of the weights of each class, as a NumPy array."""
-    xp, sums = forecast.xp, []
+    xp, sums = forecast.xp, 0.0
     for block in _blocks(forecast):
-        weight = block.weight
         if xp is np:
-            sums.append(np.bincount(block.index, weight, minlength=forecast.n_classes))
-            continue
-        is_class = block.index == xp.arange(
-            forecast.n_classes, device=forecast.device
-        ).reshape((-1, 1))
-        sums.append(xp.sum(xp.astype(is_class, forecast.dtype) * weight, axis=1))
-    total = sum(sums[1:], start=sums[0])
-    return to_numpy(total, xp)
+            sums += np.bincount(block.index, block.weight, forecast.n_classes)
+        else:
+            weight = xp.astype(block.is_true, forecast.dtype)
+            weight = weight if block.weight is None else weight * block.weight
+            sums = xp.sum(weight, axis=1) + sums
+    return to_numpy(sums, xp)
 
 
 class _Block:
@@ -99,10 +96,10 @@ class _Block:
             p = xp.astype(proba, dtype)
             q = xp.stack([1 - p, p] if forecast.positive else [p, 1 - p])
         numbers = xp.arange(forecast.n_classes, device=forecast.device)
-        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.index, (1, -1))
+        self.is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.index, (1, -1))
         nothing = xp.zeros_like(q)
-        self.p_true = xp.sum(xp.where(is_true, q, nothing), axis=0)
-        self.p_rest = xp.where(is_true, nothing, q)
+        self.p_true = xp.sum(xp.where(self.is_true, q, nothing), axis=0)
+        self.p_rest = xp.where(self.is_true, nothing, q)
 
     def wrong(self, ties, xp):
         """Share of the penalty that each row is charged: 0, 1 or, split, between."""

@@ -70,9 +70,7 @@ def test_penalties_are_those_of_the_theory():
         assert_allclose(log_loss.penalty("paper", c), np.log(c))
         assert_allclose(log_loss.penalty("minimal", c), np.log(c / 2), atol=1e-16)
         assert_allclose(spherical.penalty("paper", c), 1 - c**-0.5)
-        assert_allclose(
-            spherical.penalty("minimal", c), 2**-0.5 - c**-0.5, atol=1e-16
-        )
+        assert_allclose(spherical.penalty("minimal", c), 2**-0.5 - c**-0.5, atol=1e-16)
 
 
 def exact_penalized_brier(q, i, penalty, ties):

@@ -1,0 +1,415 @@
+"""The scorers inside the tools of scikit-learn and skorch."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn import clone, config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_selection import RFECV
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+)
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from sklearn_superior.metrics import (
+    get_scorer,
+    neg_penalized_brier_scorer,
+    neg_penalized_log_loss_scorer,
+    neg_penalized_spherical_scorer,
+    penalized_brier_score_loss,
+    penalized_log_loss,
+)
+from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._scorer import SCORERS
+
+rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+IRIS = load_iris(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+
+
+def text(y):
+    return np.array(["one", "three", "two", "zero"])[y]
+
+
+@rules
+@pytest.mark.parametrize(
+    ("data", "name_labels"),
+    [(IRIS, False), (IRIS, True), (CANCER, False), (CANCER, True)],
+)
+def test_score_is_the_negated_loss(rule, data, name_labels):
+    X, y = data
+    y = text(y) if name_labels else y
+    model = GaussianNB().fit(X, y)
+    proba = model.predict_proba(X)
+    if len(model.classes_) == 2:  # what scikit-learn hands to scorers
+        proba = proba[:, 1]
+    expected = -LOSSES[rule.name](y, proba)
+    assert_allclose(SCORERS[rule.scoring_name](model, X, y), expected)
+    assert_allclose(get_scorer(rule.scoring_name)(model, X, pd.Series(y)), expected)
+    weight = np.arange(len(y))
+    assert_allclose(
+        SCORERS[rule.scoring_name](model, X, y, sample_weight=weight),
+        -LOSSES[rule.name](y, proba, sample_weight=weight),
+    )
+    # The plain function does too, wrapped as any metric is.
+    plain = make_scorer(
+        LOSSES[rule.name], response_method="predict_proba", greater_is_better=False
+    )
+    assert_allclose(plain(model, X, y), expected)
+
+
+def test_public_objects():
+    assert neg_penalized_brier_scorer is SCORERS["neg_penalized_brier_score"]
+    assert neg_penalized_log_loss_scorer is SCORERS["neg_penalized_log_loss"]
+    assert neg_penalized_spherical_scorer is SCORERS["neg_penalized_spherical_loss"]
+
+
+@rules
+def test_a_fold_without_a_class_scores_normally(rule):
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    rows = y != 1
+    score = SCORERS[rule.scoring_name](model, X[rows], y[rows])
+    expected = -LOSSES[rule.name](
+        y[rows], model.predict_proba(X[rows]), labels=[0, 1, 2]
+    )
+    assert_allclose(score, expected)
+
+
+@rules
+@pytest.mark.parametrize("name_labels", [False, True])
+@pytest.mark.parametrize("seen", [[0, 2], [0], [0, 1, 2]])
+def test_a_class_never_seen_counts_with_probability_zero(rule, seen, name_labels):
+    X, y = IRIS
+    y = np.where(np.arange(len(y)) % 10, y, 3)
+    rows = np.isin(y, seen)
+    labels = text(y) if name_labels else y
+    model = GaussianNB().fit(X[rows], labels[rows])
+    full = np.zeros((len(y), 4))
+    for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
+        full[:, np.flatnonzero(np.unique(labels) == label)[0]] = column
+    missing = repr(np.setdiff1d(labels, model.classes_).tolist())[1:-1]
+    with pytest.warns(UserWarning, match="never seen: .*" + missing) as caught:
+        score = SCORERS[rule.scoring_name](model, X, labels)
+    assert len(caught) == 1
+    assert_allclose(score, -LOSSES[rule.name](labels, full))
+
+
+def test_cross_validation_by_groups_where_folds_lack_classes():
+    X, y = IRIS  # sorted by class: each group holds one class
+    groups = np.repeat(np.arange(6), 25)
+    scores = cross_val_score(
+        GaussianNB(),
+        X,
+        y,
+        groups=groups,
+        cv=GroupKFold(6),
+        scoring=neg_penalized_brier_scorer,
+        error_score="raise",
+    )
+    assert np.isfinite(scores).all()
+    with pytest.warns(UserWarning, match="never seen"):
+        cross_val_score(
+            GaussianNB(), X, y, cv=KFold(3), scoring=neg_penalized_log_loss_scorer
+        )
+
+
+class Unsorted(ClassifierMixin, BaseEstimator):
+    """A classifier whose classes are not in order."""
+
+    def fit(self, X, y):
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)[:, ::-1]
+
+
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+def test_columns_are_matched_to_the_classes_of_the_estimator(data):
+    X, y = data
+    ordered = neg_penalized_brier_scorer(GaussianNB().fit(X, y), X, y)
+    assert_allclose(neg_penalized_brier_scorer(Unsorted().fit(X, y), X, y), ordered)
+
+
+class Counting(GaussianNB):
+    """Counts the calls of predict_proba."""
+
+    n_calls = 0
+
+    def predict_proba(self, X):
+        Counting.n_calls += 1
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+def test_several_metrics_predict_once(data):
+    X, y = data
+    scoring = SCORERS | {"log": "neg_log_loss"}
+    Counting.n_calls = 0
+    result = cross_validate(Counting(), X, y, scoring=scoring, cv=3)
+    assert Counting.n_calls == 3
+    alone = cross_val_score(
+        GaussianNB(), X, y, scoring=SCORERS[next(iter(SCORERS))], cv=3
+    )
+    assert_allclose(result[f"test_{next(iter(SCORERS))}"], alone)
+
+
+@rules
+def test_scorers_copy_and_print_like_scikit_learns(rule):
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    scorer = SCORERS[rule.scoring_name]
+    score = scorer(model, X, y)
+    for copied in (pickle.loads(pickle.dumps(scorer)), deepcopy(scorer)):
+        assert copied(model, X, y) == score
+        assert repr(copied) == repr(scorer)
+    expected = make_scorer(
+        LOSSES[rule.name], response_method="predict_proba", greater_is_better=False
+    )
+    assert repr(scorer) == repr(expected)
+    search = clone(GridSearchCV(GaussianNB(), {}, scoring=scorer))
+    assert search.fit(X, y).best_score_ < 0
+
+
+def test_get_scorer():
+    assert (
+        repr(get_scorer("accuracy"))
+        == "make_scorer(accuracy_score, response_method='predict')"
+    )
+    assert get_scorer("neg_penalized_log_loss") is not neg_penalized_log_loss_scorer
+    assert get_scorer(neg_penalized_log_loss_scorer) is neg_penalized_log_loss_scorer
+    message = r"'name' parameter must be one of \['neg_penalized_brier.*Got 'pbs'"
+    with pytest.raises(ValueError, match=message):
+        get_scorer("pbs")
+
+
+def test_regressors_and_estimators_without_probabilities_are_refused():
+    X, y = IRIS
+    model = LinearRegression().fit(X, y)
+    with pytest.raises(TypeError, match="LinearRegression has no predict_proba"):
+        neg_penalized_brier_scorer(model, X, y)
+
+
+def test_sample_weight_is_routed():
+    X, y = IRIS
+    weight = np.arange(len(y)) % 3 + 0.5
+    with config_context(enable_metadata_routing=True):
+        scorer = get_scorer("neg_penalized_brier_score")
+        scorer.set_score_request(sample_weight=True)
+        model = GaussianNB().set_fit_request(sample_weight=False)
+        scores = cross_val_score(
+            model,
+            X,
+            y,
+            cv=StratifiedKFold(3),
+            scoring=scorer,
+            params={"sample_weight": weight},
+        )
+        # A request on a copy does not leak into the module's scorer.
+        requests = neg_penalized_brier_scorer.get_metadata_routing().score.requests
+    assert requests["sample_weight"] is None
+    for score, (train, test) in zip(
+        scores, StratifiedKFold(3).split(X, y), strict=True
+    ):
+        fitted = GaussianNB().fit(X[train], y[train])
+        expected = -penalized_brier_score_loss(
+            y[test], fitted.predict_proba(X[test]), sample_weight=weight[test]
+        )
+        assert_allclose(score, expected)
+
+
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+@pytest.mark.parametrize("name_labels", [False, True])
+def test_tools_of_scikit_learn(data, name_labels):
+    X, y = data
+    X = StandardScaler().fit_transform(X)[:, :4]
+    y = text(y) if name_labels else y
+    scorer = neg_penalized_brier_scorer
+    model = LogisticRegression()
+    search = GridSearchCV(model, {"C": [0.1, 1]}, scoring=scorer, n_jobs=2).fit(X, y)
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+    fitted = model.fit(X, y)
+    importance = permutation_importance(
+        fitted, X, y, scoring=scorer, n_repeats=2, random_state=0
+    )
+    assert importance.importances_mean.max() > 0
+
+    selector = RFECV(model, scoring=scorer, cv=3).fit(X, y)
+    assert np.isfinite(selector.cv_results_["mean_test_score"]).all()
+
+    path = LogisticRegressionCV(
+        Cs=[0.1, 1], l1_ratios=(0,), scoring=scorer, cv=3, use_legacy_attributes=False
+    ).fit(X, y)
+    by_hand = cross_val_score(
+        LogisticRegression(C=1), X, y, cv=StratifiedKFold(3), scoring=scorer
+    )
+    assert_allclose(np.ravel(path.scores_[..., 1]), by_hand, rtol=1e-3)
+    assert path.score(X, y) < 0
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [-1, 1], ["no", "yes"], [False, True]])
+def test_tuned_threshold_scores_decisions(labels):
+    # Certain forecasts cost 2 + 1/2 when wrong: the threshold of best accuracy wins.
+    X, y = make_classification(300, weights=[0.8], flip_y=0.2, random_state=0)
+    y = np.array(labels)[y]
+    options = {"cv": 3, "store_cv_results": True, "thresholds": 20}
+    tuned = TunedThresholdClassifierCV(
+        GaussianNB(), scoring=neg_penalized_brier_scorer, **options
+    ).fit(X, y)
+    reference = TunedThresholdClassifierCV(
+        GaussianNB(), scoring="accuracy", **options
+    ).fit(X, y)
+    assert_allclose(
+        tuned.cv_results_["scores"], -2.5 * (1 - reference.cv_results_["scores"])
+    )
+    assert tuned.best_threshold_ == reference.best_threshold_
+
+
+def test_hist_gradient_boosting_takes_the_scorer():
+    X, y = IRIS
+    model = HistGradientBoostingClassifier(
+        max_iter=3, early_stopping=True, scoring=neg_penalized_log_loss_scorer
+    )
+    assert len(model.fit(X, y).validation_score_) == 4
+
+
+def test_pipelines_and_single_class_estimators():
+    X, y = IRIS
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X, text(y))
+    assert_allclose(neg_penalized_brier_scorer(model, X, text(y)), 0, atol=1e-12)
+    constant = DummyClassifier().fit(X[:50], y[:50])
+    with pytest.raises(ValueError, match="must hold at least two classes"):
+        neg_penalized_brier_scorer(constant, X[:50], y[:50])
+
+
+def test_skorch_epoch_scoring():
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    from skorch.callbacks import EarlyStopping, EpochScoring
+
+    X, y = IRIS
+    torch.manual_seed(0)
+    net = skorch.NeuralNetClassifier(
+        torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(dim=-1)),
+        max_epochs=5,
+        lr=0.05,
+        verbose=0,
+        callbacks=[
+            EpochScoring(neg_penalized_brier_scorer, lower_is_better=False, name="pbs"),
+            EarlyStopping(
+                "pbs", lower_is_better=False, patience=5, threshold_mode="abs"
+            ),
+        ],
+    )
+    net.fit(X.astype(np.float32), y.astype(np.int64))
+    assert len(net.history[:, "pbs"]) == 5
+    assert_allclose(
+        neg_penalized_brier_scorer(net, X.astype(np.float32), y),
+        -penalized_brier_score_loss(y, net.predict_proba(X.astype(np.float32))),
+    )
+
+
+REGISTER = """
+import warnings
+from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import (
+    GridSearchCV, RandomizedSearchCV, cross_val_score, cross_validate,
+    learning_curve, permutation_test_score, validation_curve,
+)
+from sklearn.naive_bayes import GaussianNB
+import sklearn_superior.metrics as m
+
+X, y = load_iris(return_X_y=True)
+name = "neg_penalized_brier_score"
+assert name not in get_scorer_names()
+try:
+    cross_val_score(GaussianNB(), X, y, scoring=name)
+except ValueError:
+    pass
+else:
+    raise AssertionError("known before it was registered")
+
+m.register_scorers()
+names = get_scorer_names()
+m.register_scorers()
+assert names == get_scorer_names()
+assert {"neg_penalized_log_loss", "neg_penalized_spherical_loss"} <= set(names)
+
+score = cross_val_score(GaussianNB(), X, y, scoring=name)
+assert (score == cross_val_score(
+    GaussianNB(), X, y, scoring=m.neg_penalized_brier_scorer)).all()
+model = GaussianNB().fit(X, y)
+assert check_scoring(model, name)(model, X, y) < 0
+GridSearchCV(GaussianNB(), {}, scoring=name, n_jobs=2).fit(X, y)
+GridSearchCV(GaussianNB(), {}, scoring=[name, "accuracy"], refit=name).fit(X, y)
+RandomizedSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, n_iter=1, scoring=name
+                   ).fit(X, y)
+cross_validate(GaussianNB(), X, y, scoring=[name, "neg_penalized_log_loss"])
+permutation_importance(model, X, y, scoring=name, n_repeats=1)
+learning_curve(GaussianNB(), X, y, scoring=name, train_sizes=[0.9])
+validation_curve(GaussianNB(), X, y, scoring=name, param_name="var_smoothing",
+                 param_range=[1e-9])
+permutation_test_score(GaussianNB(), X, y, scoring=name, n_permutations=2)
+RFECV(LogisticRegression(max_iter=500), scoring=name).fit(X, y)
+SequentialFeatureSelector(GaussianNB(), scoring=name, n_features_to_select=1).fit(X, y)
+LogisticRegressionCV(Cs=[1], l1_ratios=(0,), use_legacy_attributes=False, max_iter=500,
+                     scoring=name).fit(X, y)
+HistGradientBoostingClassifier(max_iter=2, early_stopping=True, scoring=name).fit(X, y)
+# Modules that are imported only now know the names as well.
+from sklearn.experimental import enable_halving_search_cv
+from sklearn.model_selection import HalvingGridSearchCV, TunedThresholdClassifierCV
+HalvingGridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-8]}, scoring=name
+                    ).fit(X, y)
+TunedThresholdClassifierCV(GaussianNB(), scoring=name).fit(X[50:], y[50:] - 1)
+print("registered")
+"""
+
+
+def test_registered_names_work_everywhere():
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", REGISTER], capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "registered", run.stderr
+
+
+def test_no_warning_where_there_is_nothing_to_say():
+    X, y = IRIS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_val_score(GaussianNB(), X, y, scoring=neg_penalized_brier_scorer)
+    assert penalized_log_loss([0, 1], [0.0, 1.0]) < 1e-15

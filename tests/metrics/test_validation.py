@@ -1,0 +1,246 @@
+"""Bad input is refused with an error that names the parameter and what came."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from sklearn_superior.metrics import (
+    d2_penalized_brier_score,
+    penalized_brier_score_loss,
+    penalized_log_loss,
+    superiority_rate,
+)
+from sklearn_superior.metrics._penalized import D2_SCORES, LOSSES, SAMPLES
+
+Y = [0, 1, 2]
+Q = np.full((3, 3), 1 / 3)
+NAN, INF = np.nan, np.inf
+
+every_function = pytest.mark.parametrize(
+    "function",
+    [*LOSSES.values(), *SAMPLES.values(), *D2_SCORES.values(), superiority_rate],
+    ids=lambda function: function.__name__,
+)
+
+
+def changed(value, row=0, column=0):
+    q = Q.copy()
+    q[row, column] = value
+    return q
+
+
+BAD_DATA = {
+    "NaN": (Y, changed(NAN), {}, ValueError, "y_proba must not contain NaN"),
+    "NaN of the true class": (Y, changed(NAN, 1, 1), {}, ValueError, "y_proba .* NaN"),
+    "infinite": (Y, changed(INF), {}, ValueError, "y_proba .* to inf"),
+    "minus infinite": (Y, changed(-INF, 1, 1), {}, ValueError, "y_proba .* from -inf"),
+    "above 1": (Y, changed(1.25), {}, ValueError, r"y_proba .*\[0, 1\].* to 1.25"),
+    "below 0": (Y, changed(-0.5, 2, 2), {}, ValueError, "y_proba .* from -0.5"),
+    "column NaN": ([0, 1], [0.5, NAN], {}, ValueError, "y_proba must not contain NaN"),
+    "column above 1": ([0, 1], [0.5, 2], {}, ValueError, "y_proba .* to 2"),
+    "3-D": (Y, np.ones((3, 3, 3)), {}, ValueError, r"y_proba .*shape \(3, 3, 3\)"),
+    "scalar": (Y, 0.5, {}, ValueError, r"y_proba .*shape \(\)"),
+    "empty": ([], [], {}, ValueError, r"y_proba must be a non-empty .*\(0,\)"),
+    "no columns": (Y, np.ones((3, 0)), {}, ValueError, r"y_proba .*\(3, 0\)"),
+    "ragged": (Y, [[1], [1, 2], [3]], {}, ValueError, "y_proba cannot be read"),
+    "text": (Y, [["a"] * 3] * 3, {}, TypeError, "y_proba must hold real numbers"),
+    "complex": (Y, Q + 1j, {}, TypeError, "y_proba must hold real numbers.*complex"),
+    "objects": (Y, [[None] * 3] * 3, {}, ValueError, "y_proba must not contain NaN"),
+    "odd objects": (Y, [[{}] * 3] * 3, {}, TypeError, "y_proba must hold numbers"),
+    "none": (Y, None, {}, TypeError, "y_proba must be array-like. Got None"),
+    "sparse": (Y, csr_array(Q), {}, TypeError, "y_proba must be dense"),
+    "length": (Y, Q[:2], {}, ValueError, "y_true and y_proba .* Got 3 and 2"),
+    "y none": (None, Q, {}, TypeError, "y_true must be array-like. Got None"),
+    "y text": ("abc", Q, {}, TypeError, "y_true must be array-like. Got 'abc'"),
+    "y sparse": (csr_array(np.eye(3)), Q, {}, TypeError, "y_true must be dense"),
+    "y 3-D": (np.ones((3, 3, 3)), Q, {}, ValueError, "y_true must be a non-empty"),
+    "y dates": (np.array(Y, "M8[D]"), Q, {}, TypeError, "y_true .* Got dtype datetime"),
+    "y NaN": ([0, 1, NAN], Q, {}, ValueError, "y_true must not contain NaN"),
+    "y None": (["a", None, "b"], Q, {}, ValueError, "y_true .* missing values"),
+    "y pandas NA": (
+        pd.Series(["a", pd.NA, "b"], dtype="string"),
+        Q,
+        {},
+        ValueError,
+        "y_true must not contain missing values",
+    ),
+    "y Int64 NA": (
+        pd.Series([0, pd.NA, 2], dtype="Int64"),
+        Q,
+        {},
+        ValueError,
+        "y_true must not contain (NaN|missing)",
+    ),
+    "y polars null": (
+        pl.Series(["a", None, "b"]),
+        Q,
+        {},
+        ValueError,
+        "y_true must not contain missing values",
+    ),
+    "y mixed": (
+        np.array([0, "a", 1], dtype=object),
+        Q,
+        {},
+        TypeError,
+        "y_true must hold labels of one type",
+    ),
+    "y continuous": ([0.5, 1, 2], Q, {}, ValueError, "y_true .* such as 0.5"),
+    "one class": ([1, 1, 1], Q, {}, ValueError, r"two classes. Got \[1\].*'labels'"),
+    "class missing": (
+        [0, 1, 1],
+        Q,
+        {},
+        ValueError,
+        r"y_true holds 2 classes, but y_proba with 3 columns .*\[0, 1\].*'labels'",
+    ),
+    "too many classes": (
+        Y,
+        [0.1, 0.2, 0.3],
+        {},
+        ValueError,
+        "y_true holds 3 classes, but y_proba with one column is for 2",
+    ),
+    "labels short": (
+        [0, 1, 1],
+        Q,
+        {"labels": [0, 1]},
+        ValueError,
+        "labels holds 2 classes, but y_proba with 3 columns is for 3",
+    ),
+    "one label": ([0, 0, 0], Q, {"labels": [0]}, ValueError, "labels must hold at le"),
+    "labels 2-D": (Y, Q, {"labels": [[0, 1, 2]]}, ValueError, "labels must be 1-dim"),
+    "labels scalar": (Y, Q, {"labels": 3}, ValueError, "labels must be 1-dim"),
+    "labels NaN": (Y, Q, {"labels": [0, 1, NAN]}, ValueError, "labels must not con"),
+    "stranger": (
+        [0, 1, 7],
+        Q,
+        {"labels": [0, 1, 2]},
+        ValueError,
+        r"y_true has labels \[7\] that are not among the classes \[0, 1, 2\]",
+    ),
+    "negative stranger": ([0, -1, 2], Q, {"labels": Y}, ValueError, r"labels \[-1\]"),
+    "stranger in a gap": ([0, 4, 9], Q, {"labels": [0, 5, 9]}, ValueError, r"\[4\]"),
+    "text stranger": (
+        ["a", "b", "z"],
+        Q,
+        {"labels": ["a", "b", "c"]},
+        ValueError,
+        r"labels \['z'\] that are not among the classes \['a', 'b', 'c'\]",
+    ),
+    "object stranger": (
+        pd.Series(["a", "b", "z"]),
+        Q,
+        {"labels": ["a", "b", "c"]},
+        ValueError,
+        r"labels \['z'\]",
+    ),
+    "text for numbers": (Y, Q, {"labels": ["a", "b", "c"]}, ValueError, r"labels \[0"),
+    "two ones": (
+        [[1, 1, 0], [0, 1, 0], [0, 0, 1]],
+        Q,
+        {},
+        ValueError,
+        "y_true has 1 rows that are not one-hot",
+    ),
+    "soft targets": (Q, Q, {}, ValueError, "y_true has 3 rows that are not one-hot"),
+    "one-hot width": (np.eye(3), Q[:, :2] * 1.5, {}, ValueError, "y_true holds 3 cl"),
+    "one-hot and labels": (
+        np.eye(3),
+        Q[:, :2] * 1.5,
+        {"labels": [0, 1]},
+        ValueError,
+        "y_true is one-hot with 3 columns, but y_proba is for 2 classes",
+    ),
+    "pos_label": (
+        ["a", "b"],
+        [0.5, 0.6],
+        {"pos_label": "c"},
+        ValueError,
+        r"'pos_label' parameter must be one of the classes \['a', 'b'\]. Got 'c'",
+    ),
+}
+
+
+@every_function
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data(function, case):
+    y_true, y_proba, options, error, message = BAD_DATA[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with pytest.raises(error, match=message):
+            function(y_true, y_proba, **options)
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        ([1, -1, 1], ValueError, "sample_weight must be non-negative.* minimum of -1"),
+        ([1, NAN, 1], ValueError, "sample_weight must be non-negative, without NaN"),
+        ([1, INF, 1], ValueError, "sample_weight .* sum of inf"),
+        ([1e308] * 3, ValueError, "sample_weight .* sum of inf"),
+        ([0, 0, 0], ValueError, "sample_weight must not be zero for all samples"),
+        ([1, 1], ValueError, r"sample_weight must have shape \(3,\).*Got shape \(2,\)"),
+        (2.0, ValueError, r"sample_weight must have shape \(3,\).*Got shape \(\)"),
+        ([[1], [1], [1]], ValueError, r"sample_weight must have shape .*\(3, 1\)"),
+        (["a"] * 3, TypeError, "sample_weight must hold real numbers"),
+    ],
+)
+@pytest.mark.parametrize("loss", [*LOSSES.values(), d2_penalized_brier_score])
+def test_bad_weights(loss, weight, error, message):
+    with pytest.raises(error, match=message):
+        loss(Y, Q, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "penalty", [-0.1, NAN, INF, "none", None, True, [1.0], "papers"]
+)
+@pytest.mark.parametrize("function", [*LOSSES.values(), *SAMPLES.values()])
+def test_bad_penalty(function, penalty):
+    with pytest.raises(ValueError, match=r"'penalty' parameter .*'paper', 'min.*Got"):
+        function(Y, Q, penalty=penalty)
+
+
+@pytest.mark.parametrize("ties", ["last", None, 1, ["first"]])
+@pytest.mark.parametrize("function", [*LOSSES.values(), *SAMPLES.values()])
+def test_bad_ties(function, ties):
+    with pytest.raises(ValueError, match=r"'ties' parameter must be one of .* Got"):
+        function(Y, Q, ties=ties)
+
+
+def test_bad_scale_and_normalize():
+    with pytest.raises(ValueError, match="'scale' parameter must be .* Got 'double'"):
+        penalized_brier_score_loss(Y, Q, scale="double")
+    with pytest.raises(TypeError, match="'normalize' parameter must be a bool. Got 1"):
+        penalized_log_loss(Y, Q, normalize=1)
+    with pytest.raises(ValueError, match="'rule' parameter must be one of"):
+        superiority_rate(Y, Q, rule="pbs")
+
+
+def test_rows_that_do_not_sum_to_one_warn_at_the_callers_line():
+    for function in (*LOSSES.values(), *SAMPLES.values()):
+        for y_proba in (Q * 0.9, changed(0.4)):
+            with pytest.warns(UserWarning, match="y_proba do not sum to one") as caught:
+                function(Y, y_proba)
+            assert [w.filename for w in caught] == [__file__]
+    # Rounding of the dtype is no reason to warn.
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(5), 2000)
+    y = np.arange(2000) % 5
+    for dtype in (np.float64, np.float32, np.float16):
+        penalized_brier_score_loss(y, q.astype(dtype))
+
+
+@pytest.mark.parametrize("stop", [10, 65536 + 10])
+def test_a_class_too_many_is_found_wherever_it_stands(stop):
+    y_true = np.arange(70_000) % 3
+    y_true[stop] = 9
+    y_proba = np.full((70_000, 3), 1 / 3)
+    with pytest.raises(ValueError, match=r"y_true has labels \[9\]|holds 4 classes"):
+        penalized_brier_score_loss(y_true, y_proba)
+    with pytest.raises(ValueError, match=r"y_true has labels \['9'\]|holds 4 classes"):
+        penalized_brier_score_loss(y_true.astype(str), y_proba)
