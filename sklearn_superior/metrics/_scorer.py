@@ -98,7 +98,27 @@ def _unseen_classes(y_true, classes):
 
 
 class _PenalizedScorer(BaseScorer):
-    """Scorer of a penalized loss: negated, with the classes of the estimator."""
+    """Scorer of a penalized loss: the negated loss, so greater is better.
+
+    It takes the classes from the fitted estimator. A test fold that lacks a
+    class is scored like any other, and a class that the estimator has never
+    seen counts with probability 0, with a warning that names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn_superior.metrics import neg_penalized_brier_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(
+    ...     LogisticRegression(max_iter=500),
+    ...     {"C": [0.01, 1]},
+    ...     scoring=neg_penalized_brier_scorer,
+    ... )
+    >>> search.fit(X, y).best_params_
+    {'C': 1}
+    """
 
     def _score(self, method_caller, estimator, X, y_true, **kwargs):
         if not hasattr(estimator, "predict_proba"):
@@ -112,7 +132,8 @@ class _PenalizedScorer(BaseScorer):
             # scikit-learn gives no probabilities of a classifier with one class.
             y_proba = estimator.predict_proba(X)
         else:
-            # For two classes this is one column, that of `classes_[-1]`.
+            # For two classes this is one column, that of `classes_[-1]`: all
+            # scorers of a multi-metric evaluation share the same prediction.
             y_proba = method_caller(estimator, "predict_proba", X, pos_label=None)
         if classes is not None and np.ndim(y_proba) == 1:
             options["pos_label"] = classes[-1]

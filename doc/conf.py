@@ -1,0 +1,25 @@
+"""Configuration of the documentation; built with `make doc`."""
+
+from sklearn_superior import __version__
+
+project = "sklearn-superior"
+author = "the sklearn-superior developers"
+copyright = f"2026, {author}"
+release = version = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+]
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+exclude_patterns = ["_build"]
+nitpicky = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_theme_options = {"show_toc_level": 2}
+html_sourcelink_suffix = ""

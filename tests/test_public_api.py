@@ -1,0 +1,129 @@
+"""The public names, the page that lists them, and imports without the extras."""
+
+import doctest
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sklearn_superior
+
+ROOT = Path(__file__).parent.parent
+SUBPACKAGES = sklearn_superior._SUBPACKAGES
+
+# Everything that may be absent: the package must import without any of these.
+OPTIONAL = [
+    "array_api_strict",
+    "catboost",
+    "dask",
+    "distributed",
+    "keras",
+    "lightgbm",
+    "lightning",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "skops",
+    "skorch",
+    "torch",
+    "torchmetrics",
+    "tqdm",
+    "xgboost",
+]
+
+WITHOUT_EXTRAS = """
+import importlib
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+OPTIONAL = set(sys.argv[1].split(","))
+sys.meta_path.insert(0, Absent())
+
+import sklearn_superior
+for name in sklearn_superior._SUBPACKAGES:
+    subpackage = getattr(sklearn_superior, name)
+    for public in subpackage.__all__:
+        getattr(subpackage, public)
+    assert set(subpackage.__all__) <= set(dir(subpackage))
+assert not OPTIONAL & set(sys.modules)
+print("imported")
+"""
+
+
+def names_on_the_api_page():
+    """Map each subpackage to the names that doc/api.rst lists for it."""
+    listed, module, inside = {}, None, False
+    for line in (ROOT / "doc" / "api.rst").read_text().splitlines():
+        if match := re.match(r"\.\. currentmodule:: sklearn_superior\.(\w+)", line):
+            module = match[1]
+            listed.setdefault(module, [])
+        elif line.startswith(".. autosummary::"):
+            inside = True
+        elif line and not line.startswith(" "):
+            inside = False
+        elif inside and (match := re.fullmatch(r"   (\w+)", line)):
+            listed[module].append(match[1])
+    return listed
+
+
+def test_api_page_lists_exactly_the_public_names():
+    public = {
+        name: sorted(importlib.import_module(f"sklearn_superior.{name}").__all__)
+        for name in SUBPACKAGES
+    }
+    assert {k: sorted(v) for k, v in names_on_the_api_page().items()} == public
+
+
+def test_every_public_object_has_a_running_example():
+    for name in SUBPACKAGES:
+        subpackage = importlib.import_module(f"sklearn_superior.{name}")
+        for public in subpackage.__all__:
+            doc = inspect.getdoc(getattr(subpackage, public))
+            assert doctest.DocTestParser().get_examples(doc), public
+
+
+def test_imports_without_the_extras():
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, ",".join(OPTIONAL)],
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "SCIPY_ARRAY_API"},
+    )
+    assert run.stdout.strip() == "imported", run.stderr
+
+
+def test_the_package_itself_imports_nothing_heavy():
+    code = "import sys, sklearn_superior; print('sklearn' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "False", run.stderr
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        sklearn_superior.nothing  # noqa: B018
+    assert dir(sklearn_superior) == sorted(["__version__", *SUBPACKAGES])
+
+
+def test_version_is_the_installed_one():
+    metadata = importlib.import_module("importlib.metadata")
+    assert metadata.version("sklearn-superior") == sklearn_superior.__version__
+
+
+def test_readme_code_runs(capsys):
+    readme = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert blocks
+    namespace = {}
+    for block in blocks:
+        exec(block, namespace)
+    assert capsys.readouterr().out
