@@ -11,7 +11,7 @@ help:
 	@echo "make lint       ruff check and format check (make format: apply both)"
 	@echo "make types      mypy;  make coverage: tests with branch coverage"
 	@echo "make doc        build the documentation into doc/_build/html"
-	@echo "make benchmark  speed and memory against scikit-learn"
+	@echo "make benchmark  speed and memory as ratios against peers"
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/quickstart.py
@@ -40,7 +40,7 @@ doc: .venv/.installed-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
 
 benchmark: .venv/.installed-test
-	$(BIN)/python benchmarks/bench_metrics.py
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf .venv build dist doc/_build doc/generated *.egg-info

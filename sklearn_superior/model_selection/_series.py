@@ -1,0 +1,68 @@
+"""Rows that belong to several series: which row comes where in which series."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+
+@dataclass
+class Series:
+    """Rows laid out series by series, each in the order of its rows.
+
+    `order` lists the rows in that layout, or is None if they already are in it.
+    """
+
+    names: np.ndarray  # (n_series,), in the order of the layout
+    sizes: np.ndarray  # (n_series,)
+    order: np.ndarray | None  # (n_rows,)
+
+    def to_row_order(self, values):
+        """Put values of the layout back in the order of the rows."""
+        if self.order is None:
+            return values
+        in_rows = np.empty_like(values)
+        in_rows[self.order] = values
+        return in_rows
+
+
+def count_rows(X):
+    """Count the rows of anything that scikit-learn can index."""
+    if X is None:
+        raise ValueError("X must be array-like. Got None.")
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 0:
+        raise ValueError("X must have rows. Got a single value.")
+    return int(shape[0]) if shape else len(X)
+
+
+def find_series(X, groups):
+    """Lay out the rows of `X` by `groups`, or as one series if there are none."""
+    n_rows = count_rows(X)
+    if groups is None:
+        return Series(np.zeros(1, dtype=int), np.array([n_rows]), None)
+    check_consistent_length(X, groups)
+    groups = np.asarray(groups)
+    if groups.ndim != 1:
+        raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
+    names, codes = _distinct(groups)
+    starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+    if len(starts) == len(names):  # each series is in one piece
+        return Series(names[codes[starts]], np.diff(np.r_[starts, n_rows]), None)
+    if len(names) <= 1 << 16:
+        codes = codes.astype(np.uint16)  # sorted by counting
+    order = np.argsort(codes, kind="stable")
+    return Series(names, np.bincount(codes), order)
+
+
+def _distinct(groups):
+    try:
+        names, codes = np.unique(groups, return_inverse=True)
+        missing = any(name is None or name != name for name in names.tolist())
+    except TypeError as exc:  # None, or pandas.NA, or text beside numbers
+        raise ValueError(
+            f"groups must hold values of one type, none of them missing: {exc}"
+        ) from exc
+    if missing:
+        raise ValueError("groups must not contain missing values.")
+    return names, codes

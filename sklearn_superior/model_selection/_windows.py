@@ -1,0 +1,238 @@
+"""Windows that slide over series and never cross from one into another."""
+
+import warnings
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from sklearn_superior.model_selection._series import find_series
+
+
+class Windows(NamedTuple):
+    """Windows of series, as `sliding_windows` returns them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_windows, n_channels, length)
+        The samples.
+
+    y : ndarray of shape (n_windows,) or None
+        The label of each window, if there are labels.
+
+    groups : ndarray of shape (n_windows,) or None
+        The series of each window, if there are groups.
+
+    start : ndarray of int64 of shape (n_windows,)
+        The row of the first sample of each window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_superior.model_selection import sliding_windows
+    >>> windows = sliding_windows(np.arange(6), length=4, overlap=0.5)
+    >>> windows.start
+    array([0, 2])
+    """
+
+    X: np.ndarray
+    y: np.ndarray | None
+    groups: np.ndarray | None
+    start: np.ndarray
+
+
+def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majority"):
+    """Cut series into overlapping windows of equal length.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_timepoints, n_channels) or (n_timepoints,)
+        One or more series, in time order.
+
+    y : array-like of shape (n_timepoints,), default=None
+        Labels of the time points.
+
+    length : int
+        Number of time points in a window.
+
+    overlap : float, default=0.75
+        Share of a window that the next one repeats, in [0, 1). Windows begin
+        every ``length - int(overlap * length)`` time points.
+
+    groups : array-like of shape (n_timepoints,), default=None
+        The series of every time point; no window holds points of two. If None, all
+        of `X` is one series. Points of a series need not be adjacent.
+
+    label : {"majority", "last", "drop"}, default="majority"
+        The label of a window: the most frequent one (of several, the first in
+        sorted order), that of the last time point, or the only one, with windows
+        of mixed labels dropped.
+
+    Returns
+    -------
+    windows : Windows
+        Named tuple ``(X, y, groups, start)`` with `X` of shape (n_windows,
+        n_channels, length) and of the same dtype. `start` is the row of each
+        window's first point. `y` and `groups` are None if they were not given.
+
+    Warns
+    -----
+    UserWarning
+        Names the series that are shorter than `length` and yield no window.
+
+    See Also
+    --------
+    HBlockSplit : Folds of windows that do not leak.
+    recommended_gap : How many windows share samples with the next ones.
+
+    Notes
+    -----
+    What remains of a series behind the last whole window is dropped.
+
+    Examples
+    --------
+    From raw series to scores without leakage:
+
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn_superior.model_selection import (
+    ...     HBlockSplit, recommended_gap, sliding_windows
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> person = np.repeat(["Ann", "Bob"], 600)
+    >>> signal = rng.normal(size=1200) + (person == "Bob")
+
+    >>> windows = sliding_windows(signal, person, length=20, groups=person)
+    >>> cv = HBlockSplit(5, gap=recommended_gap(length=20, overlap=0.75))
+    >>> scores = cross_val_score(
+    ...     LogisticRegression(), windows.X[:, 0], windows.y, cv=cv,
+    ...     groups=windows.groups,
+    ... )
+    >>> windows.X.shape, bool(scores.min() > 0.9)
+    ((234, 1, 20), True)
+    """
+    X = np.asarray(X)
+    if X.ndim not in (1, 2) or 0 in X.shape:
+        raise ValueError(
+            "X must be a non-empty array of shape (n_timepoints,) or (n_timepoints, "
+            f"n_channels). Got shape {X.shape}."
+        )
+    step = _step(length, overlap)
+    if label not in ("majority", "last", "drop"):
+        raise ValueError(
+            "The 'label' parameter must be 'majority', 'last' or 'drop'. "
+            f"Got {label!r}."
+        )
+    series = find_series(X, groups)
+    order = np.arange(len(X)) if series.order is None else series.order
+    begin, owner = _window_starts(series, length, step, named=groups is not None)
+
+    codes = labels = window_y = None
+    if y is not None:
+        check_consistent_length(X, y)
+        labels, codes = np.unique(np.asarray(y), return_inverse=True)
+        window_y, is_kept = _label_windows(codes[order], begin, length, label)
+        begin, owner, window_y = begin[is_kept], owner[is_kept], window_y[is_kept]
+    return Windows(
+        X=_take_windows(X if series.order is None else X[order], begin, length),
+        y=None if window_y is None else labels[window_y],
+        groups=None if groups is None else series.names[owner],
+        start=order[begin].astype(np.int64, copy=False),
+    )
+
+
+def recommended_gap(length, overlap):
+    """Return how many following windows share a sample with a window.
+
+    This is the `gap` of `HBlockSplit` with which no time point is in both the
+    training and the test windows.
+
+    Parameters
+    ----------
+    length : int
+        Number of time points in a window.
+
+    overlap : float
+        Share of a window that the next one repeats, in [0, 1).
+
+    Returns
+    -------
+    gap : int
+        ``ceil(length / step) - 1`` with the step of `sliding_windows`.
+
+    Examples
+    --------
+    >>> from sklearn_superior.model_selection import recommended_gap
+    >>> recommended_gap(length=96, overlap=0.75)
+    3
+    >>> recommended_gap(length=96, overlap=0)
+    0
+    """
+    return -(-length // _step(length, overlap)) - 1
+
+
+def _step(length, overlap):
+    is_integer = isinstance(length, Integral) and not isinstance(length, bool)
+    if not (is_integer and length >= 1):
+        raise ValueError(
+            f"The 'length' parameter must be an int in the range [1, inf). "
+            f"Got {length!r}."
+        )
+    is_number = isinstance(overlap, Real) and not isinstance(overlap, bool)
+    if not (is_number and 0 <= overlap < 1):
+        raise ValueError(
+            f"The 'overlap' parameter must be a float in the range [0, 1). "
+            f"Got {overlap!r}."
+        )
+    return max(1, int(length) - int(overlap * length))
+
+
+def _window_starts(series, length, step, *, named):
+    """First point of every window in the layout, and the series it is of."""
+    sizes = series.sizes
+    is_short = sizes < length
+    if is_short.all():
+        raise ValueError(
+            f"No window of length={length} fits: the longest series has "
+            f"{sizes.max()} time points."
+        )
+    if named and is_short.any():
+        names = ", ".join(map(repr, series.names[is_short][:10].tolist()))
+        dots = ", …" if is_short.sum() > 10 else ""
+        warnings.warn(
+            f"{is_short.sum()} groups are shorter than length={length} and yield no "
+            f"window: {names}{dots}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    counts = np.where(is_short, 0, (sizes - length) // step + 1)
+    owner = np.repeat(np.arange(len(sizes)), counts)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return (np.cumsum(sizes) - sizes)[owner] + number * step, owner
+
+
+def _label_windows(codes, begin, length, label):
+    """Code of each window's label, and which windows to keep."""
+    keep_all = np.ones(len(begin), dtype=bool)
+    if label == "last":
+        return codes[begin + length - 1], keep_all
+    if label == "drop":
+        n_changes = np.concatenate([[0], np.cumsum(codes[1:] != codes[:-1])])
+        return codes[begin], n_changes[begin] == n_changes[begin + length - 1]
+    best = np.zeros(len(begin), dtype=codes.dtype)
+    most = np.full(len(begin), -1)
+    for code in range(codes.max() + 1):
+        n_before = np.concatenate([[0], np.cumsum(codes == code)])
+        count = n_before[begin + length] - n_before[begin]
+        best[count > most] = code
+        most = np.maximum(most, count)
+    return best, keep_all
+
+
+def _take_windows(X, begin, length):
+    """Copy the windows, read from memory where a channel's samples are adjacent."""
+    channels = np.ascontiguousarray(X.T.reshape(-1, len(X)))
+    views = np.lib.stride_tricks.sliding_window_view(channels, length, axis=1)
+    return views.transpose(1, 0, 2)[begin]
