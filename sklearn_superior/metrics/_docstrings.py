@@ -5,7 +5,8 @@ _INPUTS = """y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes."""
+        scikit-learn; the names of a data frame's columns are not looked at. A
+        single column is for the class `pos_label` of two classes."""
 
 _WEIGHT = """
 
@@ -13,18 +14,19 @@ _WEIGHT = """
         Sample weights."""
 
 _OPTIONS = """labels : array-like of shape (n_classes,), default=None
-        All class labels, in any order. If None, they are the labels in `y_true`,
-        where each class must then occur.
+        All class labels. If None, they are the labels in `y_true`, where each
+        class must then occur. Their order does not matter, but a warning recalls
+        how the columns are read if they are not sorted.
 
     pos_label : int, float, bool or str, default=None
         The class that a single column of `y_proba` speaks of. If None, the
-        greater of the two labels. Not used with two or more columns.
+        greater of the two labels. Of no effect with two or more columns.
 
     penalty : {"paper", "minimal"} or float, default="paper"
-        What a wrong prediction costs on top, before any scaling: ``"paper"`` is
-        the worst loss of a correct prediction; ``"minimal"`` is that minus the
-        best loss of a wrong one, the least that never ranks wrong above right;
-        0 gives the loss without a penalty.
+        What a wrong prediction costs on top: ``"paper"`` is the worst loss of a
+        correct prediction; ``"minimal"`` is that minus the best loss of a wrong
+        one, the least that never ranks wrong above right, which is 0 for two
+        classes; 0 gives the loss without a penalty.
 
     ties : {"first", "split", "correct"}, default="first"
         What is predicted when several classes share the highest probability:
@@ -36,8 +38,8 @@ _SCALE = """
 
     scale : {"sum", "mean", "half"}, default="sum"
         Factor of the whole loss, penalty included: ``"sum"`` is the equation
-        as it stands, ``"mean"`` averages over the classes, ``"half"`` halves, as
-        scikit-learn does for two classes."""
+        as it stands, in whose units a float `penalty` is given; ``"mean"`` averages
+        over the classes; ``"half"`` halves, as scikit-learn does for two classes."""
 
 _NORMALIZE = """
 
@@ -62,7 +64,7 @@ _LOSS = """Penalized {title} of probabilistic predictions.
     Returns
     -------
     loss : float
-        The weighted mean of the samples' losses.
+        The weighted mean of the samples' losses{or_sum}.
 
     See Also
     --------
@@ -159,6 +161,7 @@ def describe(function, rule, *, kind):
         weight=_WEIGHT,
         options=_OPTIONS,
         own_option=own_option,
+        or_sum="" if rule.scales else ", or their sum",
         note=f"\n    {rule.note}\n" if rule.note else "",
         example=sum(rule.example) / 2,
         examples=rule.example,

@@ -2,10 +2,11 @@
 
 import inspect
 import warnings
-from copy import deepcopy
 
 import numpy as np
 import sklearn.metrics
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.metrics._labels import shown, unique_labels
 from sklearn_superior.metrics._penalized import LOSSES
@@ -41,14 +42,17 @@ class _ScoreFunction:
     def _loss(self):
         return LOSSES[self._rule_name]
 
-    def __call__(self, y_true, y_proba, *, labels=None, pos_label=None, **options):
+    def __call__(
+        self, y_true, y_proba, *, labels=None, pos_label=None, declared=(), **options
+    ):
+        """Evaluate the loss; `declared` are further classes that may occur."""
         if _holds_labels(y_proba):
             known = np.union1d(y_true, y_proba) if labels is None else labels
             labels, y_proba = np.unique(known), np.asarray(y_proba)
             y_proba = (y_proba[:, None] == labels).astype(np.float64)
         elif labels is not None:
             labels, y_proba, pos_label = _with_all_classes(
-                y_true, y_proba, as_host_array(labels, "labels"), pos_label
+                y_true, y_proba, as_host_array(labels, "labels"), pos_label, declared
             )
         return self._loss(
             y_true, y_proba, labels=labels, pos_label=pos_label, **options
@@ -60,19 +64,19 @@ def _holds_labels(y_proba):
     return is_host and np.ndim(y_proba) == 1 and np.asarray(y_proba).dtype.kind != "f"
 
 
-def _with_all_classes(y_true, y_proba, classes, pos_label):
+def _with_all_classes(y_true, y_proba, classes, pos_label, declared):
     """Sort the columns of `y_proba` and add one for each class never seen."""
-    unseen = _unseen_classes(y_true, classes)
+    added = _strangers(as_host_array(declared, "labels"), classes)
+    unseen = _unseen_classes(y_true, np.concatenate([classes, added]))
     order = np.argsort(classes)
     is_sorted = bool(np.all(order == np.arange(len(classes))))
-    if not len(unseen) and (is_sorted or np.ndim(y_proba) == 1):
-        return classes, y_proba, pos_label
+    if not len(added) and not len(unseen) and (is_sorted or np.ndim(y_proba) == 1):
+        return classes[order], y_proba, pos_label
 
     y_proba = as_host_array(y_proba, "y_proba")
     if y_proba.ndim == 1:
         positive = classes[-1] if pos_label is None else pos_label
-        is_positive = classes == positive
-        y_proba = np.where(is_positive, y_proba[:, None], 1 - y_proba[:, None])
+        y_proba = np.where(classes == positive, y_proba[:, None], 1 - y_proba[:, None])
     if len(unseen):
         warnings.warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
@@ -80,10 +84,10 @@ def _with_all_classes(y_true, y_proba, classes, pos_label):
             UserWarning,
             stacklevel=2,
         )
-        nothing = np.zeros((len(y_proba), len(unseen)), dtype=y_proba.dtype)
-        y_proba = np.hstack([y_proba, nothing])
-        classes = np.concatenate([classes, unseen])
-        order = np.argsort(classes)
+    nothing = np.zeros((len(y_proba), len(added) + len(unseen)), dtype=y_proba.dtype)
+    y_proba = np.hstack([y_proba, nothing])
+    classes = np.concatenate([classes, added, unseen])
+    order = np.argsort(classes)
     return classes[order], y_proba[:, order], pos_label
 
 
@@ -93,8 +97,20 @@ def _unseen_classes(y_true, classes):
     y_true = as_host_array(y_true, "y_true")
     if y_true.ndim != 1:
         return classes[:0]
-    present, known = unique_labels(y_true, "y_true"), set(classes.tolist())
-    return present[[label not in known for label in present.tolist()]]
+    unseen = _strangers(unique_labels(y_true, "y_true"), classes)
+    if len(unseen) and isinstance(unseen[0], str) != isinstance(classes[0], str):
+        raise ValueError(
+            f"y_true has labels {shown(unseen)}, of another type than the classes "
+            f"{shown(classes)} of the estimator."
+        )
+    return unseen
+
+
+def _strangers(labels, classes):
+    """Those of the labels that are not among the classes."""
+    known = set(classes.tolist())
+    is_strange = [label not in known for label in labels.tolist()]
+    return labels[is_strange] if any(is_strange) else classes[:0]
 
 
 class _PenalizedScorer(BaseScorer):
@@ -103,6 +119,9 @@ class _PenalizedScorer(BaseScorer):
     It takes the classes from the fitted estimator. A test fold that lacks a
     class is scored like any other, and a class that the estimator has never
     seen counts with probability 0, with a warning that names it.
+
+    `get_scorer` returns such a scorer of your own, with options if you like, on
+    which `set_score_request` has no effect elsewhere.
 
     Examples
     --------
@@ -126,8 +145,13 @@ class _PenalizedScorer(BaseScorer):
                 f"{self._score_func.__name__} scores probabilities, but "
                 f"{type(estimator).__name__} has no predict_proba."
             )
+        classes = _classes_of(estimator)
         options = {**self._kwargs, **kwargs}
-        classes = options.pop("labels", getattr(estimator, "classes_", None))
+        declared = options.pop("labels", None)
+        if classes is None:
+            classes = declared
+        elif declared is not None:
+            options["declared"] = declared
         if classes is not None and len(classes) == 1:
             # scikit-learn gives no probabilities of a classifier with one class.
             y_proba = estimator.predict_proba(X)
@@ -140,19 +164,36 @@ class _PenalizedScorer(BaseScorer):
         return self._sign * self._score_func(y_true, y_proba, labels=classes, **options)
 
 
-def _make_scorer(rule):
-    return _PenalizedScorer(_ScoreFunction(rule.name), -1, {}, "predict_proba")
+def _classes_of(estimator):
+    """Classes of a fitted classifier; None of one that does not tell."""
+    if not hasattr(estimator, "classes_"):
+        if isinstance(estimator, BaseEstimator):
+            check_is_fitted(estimator)
+        return None
+    if isinstance(estimator.classes_, list):
+        raise ValueError(
+            f"{type(estimator).__name__} has several outputs; only classifiers with "
+            "one output can be scored."
+        )
+    return estimator.classes_
 
+
+def _make_scorer(rule, **options):
+    return _PenalizedScorer(_ScoreFunction(rule.name), -1, options, "predict_proba")
+
+
+_BY_SCORING_NAME = {rule.scoring_name: rule for rule in RULES.values()}
 
 # The public names.
-SCORERS = {rule.scoring_name: _make_scorer(rule) for rule in RULES.values()}
+SCORERS = {name: _make_scorer(rule) for name, rule in _BY_SCORING_NAME.items()}
+globals().update(
+    {rule.scorer_name: SCORERS[rule.scoring_name] for rule in RULES.values()}
+)
+__all__ = ["get_scorer", "register_scorers"]
+__all__ += [rule.scorer_name for rule in RULES.values()]
 
-_public = {rule.scorer_name: SCORERS[rule.scoring_name] for rule in RULES.values()}
-globals().update(_public)
-__all__ = ["get_scorer", "register_scorers", *_public]
 
-
-def get_scorer(name):
+def get_scorer(name, **options):
     """Get a scorer by its name: ours, or else one of scikit-learn's.
 
     Parameters
@@ -162,11 +203,16 @@ def get_scorer(name):
         ``"neg_penalized_spherical_loss"`` or any scoring string of scikit-learn.
         A callable is returned as it is.
 
+    **options : dict
+        Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.
+        With ``labels`` one can declare classes that some fold may not have at all,
+        so that the number of classes, and with it the penalty, is the same in all.
+
     Returns
     -------
     scorer : callable
-        Called as ``scorer(estimator, X, y)``; greater is better. It is a copy of
-        its own, so `set_score_request` on it changes no other.
+        Called as ``scorer(estimator, X, y)``; greater is better. It is a new object,
+        so `set_score_request` on it changes no other.
 
     See Also
     --------
@@ -175,12 +221,24 @@ def get_scorer(name):
     Examples
     --------
     >>> from sklearn_superior.metrics import get_scorer
-    >>> get_scorer("neg_penalized_brier_score")
+    >>> get_scorer("neg_penalized_brier_score", penalty="minimal")
     make_scorer(penalized_brier_score_loss, greater_is_better=False,
-                response_method='predict_proba')
+                response_method='predict_proba', penalty=minimal)
     """
-    if isinstance(name, str) and name in SCORERS:
-        return deepcopy(SCORERS[name])
+    if isinstance(name, str) and name in _BY_SCORING_NAME:
+        rule = _BY_SCORING_NAME[name]
+        allowed = set(inspect.signature(LOSSES[rule.name]).parameters)
+        allowed -= {"y_true", "y_proba", "sample_weight", "pos_label"}
+        if not options.keys() <= allowed:
+            raise TypeError(
+                f"The options of {name!r} are {sorted(allowed)}. Got {sorted(options)}."
+            )
+        return _make_scorer(rule, **options)
+    if options:
+        raise TypeError(
+            f"Options are only for the names {sorted(SCORERS)}. Got name={name!r} with "
+            f"{sorted(options)}."
+        )
     try:
         return sklearn.metrics.get_scorer(name)
     except ValueError as exc:
@@ -221,4 +279,4 @@ def register_scorers():
     >>> float(scores.mean())
     -0.082
     """
-    register_scorer_names(SCORERS)
+    register_scorer_names({name: get_scorer(name) for name in SCORERS})

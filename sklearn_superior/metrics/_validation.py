@@ -94,9 +94,11 @@ def check_values(forecast, *, low, high, off, low_weight, weight, n_bad):
     if np.isnan(low) or np.isnan(high):
         raise ValueError("y_proba must not contain NaN.")
     if low < 0 or high > 1:
+        xp, proba = forecast.xp, forecast.proba
+        low, high = float(xp.min(proba)), float(xp.max(proba))
         raise ValueError(
-            "y_proba must hold probabilities in [0, 1]. "
-            f"Got values from {low:.6g} to {high:.6g}."
+            f"y_proba must hold probabilities in [0, 1]. Got values from {low} to "
+            f"{high}. Pass what predict_proba returns, not logits or percentages."
         )
     if n_bad:
         raise ValueError(f"y_true has {int(n_bad)} rows that {forecast.targets.fault}.")
@@ -147,10 +149,21 @@ def as_host_array(values, name):
         raise TypeError(f"{name} must be dense. Got a sparse {type(values).__name__}.")
     if values is None or isinstance(values, str | bytes | dict | set):
         raise TypeError(f"{name} must be array-like. Got {values!r} instead.")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked values.")
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as exc:
         raise ValueError(f"{name} cannot be read as an array: {exc}") from exc
+    if array.ndim == 0 and array.dtype.kind == "O":  # a generator, a lazy frame
+        raise TypeError(f"{name} must be array-like. Got a {type(values).__name__}.")
+    if isinstance(values, list | tuple) and array.dtype.kind == "U":
+        for value in values:  # which NumPy turns into text
+            if isinstance(value, Real):
+                raise TypeError(
+                    f"{name} must hold labels of one type. Got {value!r} beside text."
+                )
+    return array
 
 
 def _check_proba(y_proba, xp):
@@ -229,6 +242,13 @@ def _check_classes(y_true, y_xp, y_proba, labels):
             raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
         classes = unique_labels(labels, "labels")
         source = "labels"
+        if y_proba.ndim == 2 and len(classes) == len(labels) and any(classes != labels):
+            warnings.warn(
+                f"The columns of y_proba are taken to follow the sorted labels "
+                f"{shown(classes)}, whatever the order of labels={shown(labels)}.",
+                UserWarning,
+                stacklevel=5,
+            )
     else:
         source = "y_true"
         if one_hot:
@@ -239,16 +259,24 @@ def _check_classes(y_true, y_xp, y_proba, labels):
             classes = to_numpy(y_xp.unique_values(y_true), y_xp)
             classes = unique_labels(classes, "y_true")
 
-    remedy = "" if source == "labels" else " Pass all class labels through 'labels'."
+    if one_hot and y_proba.ndim == 1:
+        raise ValueError(
+            f"y_true has {y_true.shape[1]} columns and y_proba only one. "
+            "Are they swapped?"
+        )
     if len(classes) < 2:
+        remedy = "" if source == "labels" else " Pass all classes through 'labels'."
         raise ValueError(
             f"{source} must hold at least two classes. Got {shown(classes)}.{remedy}"
         )
     if len(classes) != n_classes:
         columns = "one column" if y_proba.ndim == 1 else f"{n_classes} columns"
+        remedy = "y_proba needs a column for each class, as predict_proba gives it."
+        if source == "y_true" and len(classes) < n_classes:
+            remedy = "Pass all classes through 'labels'."
         raise ValueError(
-            f"{source} holds {len(classes)} classes, but y_proba with {columns} is for "
-            f"{n_classes}. The classes are {shown(classes)}.{remedy}"
+            f"{source} holds {len(classes)} distinct classes, {shown(classes)}, but "
+            f"y_proba with {columns} is for {n_classes}. {remedy}"
         )
     if one_hot and y_true.shape[1] != n_classes:
         raise ValueError(

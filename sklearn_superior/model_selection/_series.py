@@ -17,6 +17,10 @@ class Series:
     sizes: np.ndarray  # (n_series,)
     order: np.ndarray | None  # (n_rows,)
 
+    def lay_out(self, values):
+        """Put values of the rows in the order of the layout."""
+        return values if self.order is None else values[self.order]
+
     def to_row_order(self, values):
         """Put values of the layout back in the order of the rows."""
         if self.order is None:
@@ -45,24 +49,20 @@ def find_series(X, groups):
     groups = np.asarray(groups)
     if groups.ndim != 1:
         raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
-    names, codes = _distinct(groups)
-    starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-    if len(starts) == len(names):  # each series is in one piece
-        return Series(names[codes[starts]], np.diff(np.r_[starts, n_rows]), None)
-    if len(names) <= 1 << 16:
-        codes = codes.astype(np.uint16)  # sorted by counting
-    order = np.argsort(codes, kind="stable")
-    return Series(names, np.bincount(codes), order)
-
-
-def _distinct(groups):
     try:
-        names, codes = np.unique(groups, return_inverse=True)
-        missing = any(name is None or name != name for name in names.tolist())
-    except TypeError as exc:  # None, or pandas.NA, or text beside numbers
+        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+        names, codes = np.unique(groups[starts], return_inverse=True)
+        is_missing = any(name is None or name != name for name in names.tolist())
+    except TypeError as exc:  # None or pandas.NA, or text beside numbers
         raise ValueError(
             f"groups must hold values of one type, none of them missing: {exc}"
         ) from exc
-    if missing:
+    if is_missing:
         raise ValueError("groups must not contain missing values.")
-    return names, codes
+    lengths = np.diff(np.r_[starts, n_rows])
+    if len(starts) == len(names):  # each series is in one piece
+        return Series(names[codes], lengths, None)
+    if len(names) <= 1 << 16:
+        codes = codes.astype(np.uint16)  # which are sorted by counting
+    codes = np.repeat(codes, lengths)
+    return Series(names, np.bincount(codes), np.argsort(codes, kind="stable"))

@@ -126,20 +126,18 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
             f"Got {label!r}."
         )
     series = find_series(X, groups)
-    order = np.arange(len(X)) if series.order is None else series.order
     begin, owner = _window_starts(series, length, step, named=groups is not None)
-
-    codes = labels = window_y = None
+    window_y = None
     if y is not None:
         check_consistent_length(X, y)
         labels, codes = np.unique(np.asarray(y), return_inverse=True)
-        window_y, is_kept = _label_windows(codes[order], begin, length, label)
-        begin, owner, window_y = begin[is_kept], owner[is_kept], window_y[is_kept]
+        codes, is_kept = _label_windows(series.lay_out(codes), begin, length, label)
+        begin, owner, window_y = begin[is_kept], owner[is_kept], labels[codes[is_kept]]
     return Windows(
-        X=_take_windows(X if series.order is None else X[order], begin, length),
-        y=None if window_y is None else labels[window_y],
+        X=_take_windows(series.lay_out(X), begin, length),
+        y=window_y,
         groups=None if groups is None else series.names[owner],
-        start=order[begin].astype(np.int64, copy=False),
+        start=begin if series.order is None else series.order[begin],
     )
 
 

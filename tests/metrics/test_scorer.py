@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFECV
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import (
@@ -32,6 +33,7 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
 )
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -212,6 +214,66 @@ def test_get_scorer():
         get_scorer("pbs")
 
 
+def test_scorers_with_options():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    scorer = get_scorer("neg_penalized_brier_score", penalty=7.0, ties="split")
+    expected = -penalized_brier_score_loss(
+        y, model.predict_proba(X), penalty=7.0, ties="split"
+    )
+    assert_allclose(scorer(model, X, y), expected)
+    assert_allclose(pickle.loads(pickle.dumps(scorer))(model, X, y), expected)
+    assert "penalty=7.0" in repr(scorer)
+    with pytest.raises(
+        TypeError, match=r"options of .* \['labels', 'normalize'.*\['sc"
+    ):
+        get_scorer("neg_penalized_log_loss", scale="mean")
+    with pytest.raises(TypeError, match="Options are only for .* name='accuracy'"):
+        get_scorer("accuracy", penalty=1)
+
+
+@pytest.mark.parametrize("name_labels", [False, True])
+def test_declared_labels_keep_the_number_of_classes(name_labels):
+    X, y = IRIS
+    y = text(y) if name_labels else y
+    labels = np.unique(y)
+    seen = labels[[0, 2]]
+    rows = np.isin(y, seen)
+    model = GaussianNB().fit(X[rows], y[rows])
+    proba = np.insert(model.predict_proba(X), 1, 0, axis=1)
+    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for part in (rows, slice(None)):
+            expected = -penalized_brier_score_loss(y[part], proba[part], labels=labels)
+            assert_allclose(scorer(model, X[part], y[part]), expected)
+
+
+def test_labels_of_another_type_are_refused():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    message = r"y_true has labels \['0', '1', '2'\], of another type than the classes"
+    with pytest.raises(ValueError, match=message):
+        neg_penalized_brier_scorer(model, X, y.astype(str))
+
+
+def test_unfitted_and_multi_output_estimators_are_refused():
+    X, y = IRIS
+    with pytest.raises(NotFittedError, match="GaussianNB instance is not fitted"):
+        neg_penalized_brier_scorer(GaussianNB(), X, y)
+    several = MultiOutputClassifier(GaussianNB()).fit(X, np.c_[y, y])
+    with pytest.raises(ValueError, match="MultiOutputClassifier has several outputs"):
+        neg_penalized_brier_scorer(several, X, np.c_[y, y])
+
+
+def test_requests_do_not_leak_into_new_scorers():
+    scorer = deepcopy(neg_penalized_log_loss_scorer)
+    with config_context(enable_metadata_routing=True):
+        scorer.set_score_request(sample_weight=True)
+        fresh = get_scorer("neg_penalized_log_loss").get_metadata_routing()
+    assert fresh.score.requests["sample_weight"] is None
+
+
 def test_regressors_and_estimators_without_probabilities_are_refused():
     X, y = IRIS
     model = LinearRegression().fit(X, y)
@@ -342,6 +404,7 @@ def test_skorch_epoch_scoring():
 REGISTER = """
 import warnings
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 from sklearn.inspection import permutation_importance

@@ -41,7 +41,7 @@ BAD_DATA = {
     "above 1": (Y, changed(1.25), {}, ValueError, r"y_proba .*\[0, 1\].* to 1.25"),
     "below 0": (Y, changed(-0.5, 2, 2), {}, ValueError, "y_proba .* from -0.5"),
     "column NaN": ([0, 1], [0.5, NAN], {}, ValueError, "y_proba must not contain NaN"),
-    "column above 1": ([0, 1], [0.5, 2], {}, ValueError, "y_proba .* to 2"),
+    "column above 1": ([0, 1], [0.5, 2], {}, ValueError, "y_proba .* from 0.5 to 2"),
     "3-D": (Y, np.ones((3, 3, 3)), {}, ValueError, r"y_proba .*shape \(3, 3, 3\)"),
     "scalar": (Y, 0.5, {}, ValueError, r"y_proba .*shape \(\)"),
     "empty": ([], [], {}, ValueError, r"y_proba must be a non-empty .*\(0,\)"),
@@ -54,6 +54,26 @@ BAD_DATA = {
     "none": (Y, None, {}, TypeError, "y_proba must be array-like. Got None"),
     "sparse": (Y, csr_array(Q), {}, TypeError, "y_proba must be dense"),
     "length": (Y, Q[:2], {}, ValueError, "y_true and y_proba .* Got 3 and 2"),
+    "percent": (Y, Q * 300, {}, ValueError, "to 100.0. Pass what predict_proba"),
+    "just above 1": (
+        Y,
+        np.eye(3, dtype=np.float32) * np.float32(1.0000001),
+        {},
+        ValueError,
+        "from 0.0 to 1.00000011",
+    ),
+    "masked": (Y, np.ma.masked_less(Q, 1), {}, ValueError, "y_proba .* masked values"),
+    "generator": (Y, (q for q in Q), {}, TypeError, "y_proba .* Got a generator"),
+    "lazy frame": (Y, pl.LazyFrame(Q), {}, TypeError, "y_proba .* Got a LazyFrame"),
+    "swapped": (Q, Y, {}, ValueError, "y_true has 3 columns and y_proba .* swapped?"),
+    "y mixed list": ([2, 10, "a"], Q, {}, TypeError, "y_true .* Got 2 beside text"),
+    "y masked": (
+        np.ma.masked_equal(Y, 1),
+        Q,
+        {},
+        ValueError,
+        "y_true must not have masked values",
+    ),
     "y none": (None, Q, {}, TypeError, "y_true must be array-like. Got None"),
     "y text": ("abc", Q, {}, TypeError, "y_true must be array-like. Got 'abc'"),
     "y sparse": (csr_array(np.eye(3)), Q, {}, TypeError, "y_true must be dense"),
@@ -96,21 +116,21 @@ BAD_DATA = {
         Q,
         {},
         ValueError,
-        r"y_true holds 2 classes, but y_proba with 3 columns .*\[0, 1\].*'labels'",
+        r"y_true holds 2 distinct classes, \[0, 1\], .* Pass all classes .* 'labels'",
     ),
     "too many classes": (
         Y,
         [0.1, 0.2, 0.3],
         {},
         ValueError,
-        "y_true holds 3 classes, but y_proba with one column is for 2",
+        "y_true holds 3 .* one column is for 2. y_proba needs a column for each class",
     ),
     "labels short": (
         [0, 1, 1],
         Q,
         {"labels": [0, 1]},
         ValueError,
-        "labels holds 2 classes, but y_proba with 3 columns is for 3",
+        r"labels holds 2 distinct classes, \[0, 1\], but y_proba with 3 columns",
     ),
     "one label": ([0, 0, 0], Q, {"labels": [0]}, ValueError, "labels must hold at le"),
     "labels 2-D": (Y, Q, {"labels": [[0, 1, 2]]}, ValueError, "labels must be 1-dim"),
@@ -148,7 +168,7 @@ BAD_DATA = {
         "y_true has 1 rows that are not one-hot",
     ),
     "soft targets": (Q, Q, {}, ValueError, "y_true has 3 rows that are not one-hot"),
-    "one-hot width": (np.eye(3), Q[:, :2] * 1.5, {}, ValueError, "y_true holds 3 cl"),
+    "one-hot width": (np.eye(3), Q[:, :2] * 1.5, {}, ValueError, "y_true holds 3 dis"),
     "one-hot and labels": (
         np.eye(3),
         Q[:, :2] * 1.5,
@@ -240,7 +260,19 @@ def test_a_class_too_many_is_found_wherever_it_stands(stop):
     y_true = np.arange(70_000) % 3
     y_true[stop] = 9
     y_proba = np.full((70_000, 3), 1 / 3)
-    with pytest.raises(ValueError, match=r"y_true has labels \[9\]|holds 4 classes"):
+    with pytest.raises(ValueError, match=r"y_true has labels \[9\]|holds 4 dist"):
         penalized_brier_score_loss(y_true, y_proba)
-    with pytest.raises(ValueError, match=r"y_true has labels \['9'\]|holds 4 classes"):
+    with pytest.raises(ValueError, match=r"y_true has labels \['9'\]|holds 4 dist"):
         penalized_brier_score_loss(y_true.astype(str), y_proba)
+
+
+def test_unsorted_labels_recall_how_the_columns_are_read():
+    message = r"follow the sorted labels \['a', 'b'\], .* labels=\['b', 'a'\]"
+    with pytest.warns(UserWarning, match=message) as caught:
+        loss = penalized_brier_score_loss(
+            ["a", "b"], [[0.9, 0.1], [0.2, 0.8]], labels=["b", "a"]
+        )
+    assert [w.filename for w in caught] == [__file__]
+    assert loss == penalized_brier_score_loss(["a", "b"], [[0.9, 0.1], [0.2, 0.8]])
+    # With a single column there is no order to mistake.
+    penalized_brier_score_loss(["a", "b"], [0.1, 0.8], labels=["b", "a"])

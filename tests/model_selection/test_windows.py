@@ -1,0 +1,205 @@
+"""sliding_windows against a loop, and no leak together with HBlockSplit."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sklearn_superior.model_selection import (
+    HBlockSplit,
+    Windows,
+    recommended_gap,
+    sliding_windows,
+)
+
+
+def reference_windows(X, y, groups, length, step, label):
+    """Windows as lists, one after the other."""
+    X = X[:, None] if X.ndim == 1 else X
+    names = [0] * len(X) if groups is None else list(groups)
+    series = [[r for r in range(len(X)) if names[r] == g] for g in sorted(set(names))]
+    if groups is not None and all(r == list(range(r[0], r[-1] + 1)) for r in series):
+        series.sort()  # adjacent series stay in their order
+    found = []
+    for rows in series:
+        for start in range(0, len(rows) - length + 1, step):
+            window = rows[start : start + length]
+            target = None
+            if y is not None:
+                counts = Counter(y[window].tolist())
+                if label == "drop" and len(counts) > 1:
+                    continue
+                top = max(counts.values())
+                target = min(k for k, n in counts.items() if n == top)
+                if label == "last":
+                    target = y[window[-1]]
+            found.append((X[window].T, target, names[window[0]], window[0]))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.* shorter than length")
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_groups=st.integers(0, 4),
+    interleaved=st.booleans(),
+    n_channels=st.integers(0, 3),
+    length=st.integers(1, 12),
+    overlap=st.floats(0, 0.99),
+    label=st.sampled_from(["majority", "last", "drop", None]),
+)
+def test_windows_equal_a_loop(
+    seed, n_groups, interleaved, n_channels, length, overlap, label
+):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, max(n_groups, 1))
+    assume(sizes.max() >= length)
+    n_points = sizes.sum()
+    groups = None
+    if n_groups:
+        groups = np.repeat(rng.permutation(["d", "b", "a", "c"])[:n_groups], sizes)
+        groups = rng.permutation(groups) if interleaved else groups
+    X = rng.normal(size=(n_points, n_channels) if n_channels else n_points)
+    y = (
+        None
+        if label is None
+        else np.array(["p", "q", "r"])[rng.integers(0, 3, n_points)]
+    )
+    options = {} if label is None else {"label": label}
+    windows = sliding_windows(
+        X, y, length=length, overlap=overlap, groups=groups, **options
+    )
+    step = max(1, length - int(overlap * length))
+    expected = reference_windows(X, y, groups, length, step, label)
+    assert isinstance(windows, Windows)
+    assert windows.X.shape == (len(expected), max(n_channels, 1), length)
+    assert windows.X.flags.c_contiguous
+    assert windows.start.dtype == np.int64
+    assert_array_equal(windows.start, [row[3] for row in expected])
+    if expected:
+        assert_array_equal(windows.X, [row[0] for row in expected])
+    if y is None:
+        assert windows.y is None
+    else:
+        assert_array_equal(windows.y, [row[1] for row in expected])
+    if groups is None:
+        assert windows.groups is None
+    else:
+        assert_array_equal(windows.groups, [row[2] for row in expected])
+
+
+@pytest.mark.filterwarnings("ignore:.* shorter than length")
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    length=st.integers(1, 15),
+    overlap=st.floats(0, 0.95),
+    n_groups=st.integers(1, 3),
+    circular=st.booleans(),
+)
+def test_no_time_point_is_shared_with_the_recommended_gap(
+    seed, length, overlap, n_groups, circular
+):
+    rng = np.random.default_rng(seed)
+    step = max(1, length - int(overlap * length))
+    gap = recommended_gap(length, overlap)
+    n_blocks = 5
+    # Long enough that a gap on either side leaves rows in every part.
+    sizes = rng.integers(
+        20 * (gap + 1) * step + length, 30 * (gap + 1) * step + 99, n_groups
+    )
+    groups = np.repeat(np.arange(n_groups), sizes)
+    if rng.random() < 0.5:
+        groups = rng.permutation(groups)
+    points = np.arange(len(groups))
+    windows = sliding_windows(points, length=length, overlap=overlap, groups=groups)
+    cv = HBlockSplit(n_blocks, gap=gap, circular=circular)
+    for fold in cv.split_with_validation(windows.X, groups=windows.groups):
+        train, validation, test = (set(windows.X[part].ravel()) for part in fold)
+        assert not train & test
+        assert not train & validation
+        assert not validation & test
+
+
+def test_one_row_less_than_the_recommended_gap_leaks():
+    windows = sliding_windows(np.arange(2000), length=20, overlap=0.75)
+    gap = recommended_gap(20, 0.75)
+    assert gap == 3
+    for smaller in (0, gap - 1):
+        train, test = next(HBlockSplit(5, gap=smaller).split(windows.X))
+        assert set(windows.X[train].ravel()) & set(windows.X[test].ravel())
+
+
+@pytest.mark.parametrize(
+    ("length", "overlap", "gap"),
+    [
+        (96, 0.75, 3),
+        (20, 0.75, 3),
+        (10, 0.75, 3),
+        (90, 0.75, 3),
+        (8, 0, 0),
+        (8, 0.5, 1),
+    ],
+)
+def test_recommended_gap(length, overlap, gap):
+    assert recommended_gap(length, overlap) == gap
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
+def test_dtype_is_kept(dtype):
+    X = np.arange(20).reshape(10, 2).astype(dtype)
+    assert sliding_windows(X, length=4).X.dtype == dtype
+
+
+def test_data_frames():
+    frame = pd.DataFrame({"x": range(8), "y": range(8, 16)}, index=range(50, 58))
+    y = pd.Series(list("aaaabbbb"), index=frame.index)
+    expected = sliding_windows(frame.to_numpy(), list("aaaabbbb"), length=4)
+    for X, target in [(frame, y), (pl.from_pandas(frame), pl.Series(list("aaaabbbb")))]:
+        windows = sliding_windows(X, target, length=4)
+        assert_array_equal(windows.X, expected.X)
+        assert_array_equal(windows.y, expected.y)
+
+
+def test_labels_of_mixed_windows():
+    y = np.array([0, 0, 1, 1, 1, 2])
+    options = {"length": 4, "overlap": 0.75}
+    assert_array_equal(sliding_windows(y, y, **options, label="majority").y, [0, 1, 1])
+    assert_array_equal(sliding_windows(y, y, **options, label="last").y, [1, 1, 2])
+    assert len(sliding_windows(y, y, **options, label="drop").X) == 0
+    kept = sliding_windows(y, y, length=3, overlap=0.67, label="drop")
+    assert_array_equal(kept.start, [2])
+
+
+def test_short_groups_are_named():
+    groups = np.array(["long"] * 9 + ["tiny"] * 2 + ["small"] * 3)
+    message = r"2 groups are shorter than length=4 and yield no window: 'tiny', 'small'"
+    with pytest.warns(UserWarning, match=message) as caught:
+        windows = sliding_windows(np.zeros(14), length=4, groups=groups)
+    assert set(windows.groups) == {"long"}
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (np.zeros(9), {"length": 0}, r"'length' .*\[1, inf\). Got 0"),
+        (np.zeros(9), {"length": 2.5}, "'length' .* Got 2.5"),
+        (np.zeros(9), {"length": 4, "overlap": 1}, r"'overlap' .*\[0, 1\). Got 1"),
+        (np.zeros(9), {"length": 4, "overlap": -0.1}, "'overlap' .* Got -0.1"),
+        (np.zeros(9), {"length": 4, "overlap": "half"}, "'overlap' .* Got 'half'"),
+        (np.zeros(9), {"length": 4, "label": "first"}, "'label' .* Got 'first'"),
+        (np.zeros((3, 3, 3)), {"length": 2}, r"X must be .* Got shape \(3, 3, 3\)"),
+        (np.zeros(0), {"length": 2}, r"X must be a non-empty .* Got shape \(0,\)"),
+        (np.zeros(9), {"length": 10}, "No window of length=10 fits: .* has 9 time"),
+        (np.zeros(9), {"length": 2, "y": [1]}, "inconsistent numbers of samples"),
+        (np.zeros(9), {"length": 2, "groups": [1]}, "inconsistent numbers of samples"),
+        (np.zeros(9), {"length": 2, "groups": [1] * 4 + [None] * 5}, "groups must"),
+    ],
+)
+def test_bad_input(X, options, message):
+    with pytest.raises(ValueError, match=message):
+        sliding_windows(X, **options)
