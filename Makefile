@@ -43,7 +43,7 @@ benchmark: .venv/.installed-test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf .venv build dist doc/_build doc/generated *.egg-info
+	rm -rf .venv build dist doc/_build doc/generated doc/gallery *.egg-info
 
 # The extras that each job needs.
 EXTRAS_demo :=

@@ -12,12 +12,25 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
 ]
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 exclude_patterns = ["_build"]
 nitpicky = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"quickstart\.py",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+}
+# Settings that hold functions cannot be kept between builds; that is no error.
+suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = project

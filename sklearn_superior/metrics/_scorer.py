@@ -66,7 +66,7 @@ def _holds_labels(y_proba):
 
 def _with_all_classes(y_true, y_proba, classes, pos_label, declared):
     """Sort the columns of `y_proba` and add one for each class never seen."""
-    added = _strangers(as_host_array(declared, "labels"), classes)
+    added = _strangers(np.unique(as_host_array(declared, "labels")), classes)
     unseen = _unseen_classes(y_true, np.concatenate([classes, added]))
     order = np.argsort(classes)
     is_sorted = bool(np.all(order == np.arange(len(classes))))
