@@ -1,5 +1,6 @@
 """h-block cross-validation: contiguous blocks of every series move along."""
 
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -25,8 +26,8 @@ class HBlockSplit(BaseCrossValidator):
         Number of blocks of each series, at least 3.
 
     n_validation_blocks : int, default=None
-        Number of validation blocks; 0 for none. If None, a fifth of `n_blocks`,
-        rounded down.
+        Number of validation blocks; 0 for none, which leaves more to train on where
+        no validation part is needed. If None, a fifth of `n_blocks`, rounded down.
 
     n_test_blocks : int, default=None
         Number of test blocks, at least 1. If None, three tenths of `n_blocks`,
@@ -49,7 +50,9 @@ class HBlockSplit(BaseCrossValidator):
 
     evaluate_on : {"test", "validation"}, default="test"
         The second part that `split` yields: ``"test"`` to measure a model,
-        ``"validation"`` to tune it without a look at the test part.
+        ``"validation"`` to tune it. Over all folds every row is in either part; to
+        measure a model that was tuned, tune it within each fold, with
+        `split_with_validation`.
 
     See Also
     --------
@@ -64,8 +67,12 @@ class HBlockSplit(BaseCrossValidator):
     without them all rows are one series, in their order. `groups` is requested by
     default when metadata routing is on.
 
-    With ``step=n_test_blocks``, where that divides `n_blocks`, every row is tested
-    exactly once, as :func:`sklearn.model_selection.cross_val_predict` needs it.
+    With ``step=n_test_blocks``, where that divides `n_blocks`, circular folds test
+    every row exactly once, as :func:`sklearn.model_selection.cross_val_predict` needs
+    it.
+
+    Tools that do not pass `groups` on to their splitter take the folds themselves:
+    ``cv=list(HBlockSplit().split(X, groups=groups))``.
 
     With ``gap=0`` this is the scheme of the paper on superior scoring rules;
     ``circular=False`` has the folds of its code.
@@ -97,14 +104,15 @@ class HBlockSplit(BaseCrossValidator):
     [0 1 2 9] [4] [6 7]
     [0 1 2 3 4] [6] [8 9]
 
-    As any splitter:
+    As any splitter, here with two recordings of each kind of flower:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
     >>> X, y = load_iris(return_X_y=True)
+    >>> recording = np.repeat(np.arange(6), 25)
     >>> scores = cross_val_score(
-    ...     LogisticRegression(max_iter=500), X, y, groups=y, cv=HBlockSplit(5)
+    ...     LogisticRegression(max_iter=500), X, y, groups=recording, cv=HBlockSplit(5)
     ... )
     >>> len(scores)
     5
@@ -222,6 +230,7 @@ class HBlockSplit(BaseCrossValidator):
         ]
         for k, roles in enumerate(folds):
             self._check_parts(k, cells.count_rows(roles))
+        self._warn_of_untrained_series(series, cells, folds)
         for roles in folds:
             yield series.to_row_order(cells.spread(roles))
 
@@ -253,9 +262,24 @@ class HBlockSplit(BaseCrossValidator):
         if empty:
             raise ValueError(
                 f"gap={self.gap} leaves no {empty} row in fold {fold}, where "
-                f"{n_rows.sum()} rows are in n_blocks={self.n_blocks} blocks. "
-                "Make the gap smaller or the blocks fewer."
+                f"{n_rows.sum()} rows are in n_blocks={self.n_blocks} blocks. Make the "
+                "gap smaller or the blocks fewer"
+                + (", or set n_validation_blocks=0." if n_validation else ".")
             )
+
+    def _warn_of_untrained_series(self, series, cells, folds):
+        for k, roles in enumerate(folds):
+            n_trained = np.where(roles == _TRAIN, cells.lengths, 0).sum(axis=1)
+            if not n_trained.all():
+                names = series.names[n_trained == 0]
+                warnings.warn(
+                    f"gap={self.gap} leaves no training row of {len(names)} of "
+                    f"{len(series.names)} groups in fold {k}, among them "
+                    f"{names[0].item()!r}.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+                return
 
     def _check_parameters(self):
         """Check all parameters; return the numbers of validation and test blocks."""

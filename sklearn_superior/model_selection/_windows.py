@@ -5,7 +5,9 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.model_selection._series import find_series
 
@@ -88,7 +90,9 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
 
     Notes
     -----
-    What remains of a series behind the last whole window is dropped.
+    What remains of a series behind the last whole window is dropped. Windows come
+    series by series: in the order of `X` where the points of each series are
+    adjacent, else in that of the sorted groups.
 
     Examples
     --------
@@ -113,6 +117,8 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
     >>> windows.X.shape, bool(scores.min() > 0.9)
     ((234, 1, 20), True)
     """
+    if issparse(X) or hasattr(X, "collect"):
+        raise TypeError(f"X must be a dense array. Got a {type(X).__name__}.")
     X = np.asarray(X)
     if X.ndim not in (1, 2) or 0 in X.shape:
         raise ValueError(
@@ -129,8 +135,7 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
     begin, owner = _window_starts(series, length, step, named=groups is not None)
     window_y = None
     if y is not None:
-        check_consistent_length(X, y)
-        labels, codes = np.unique(np.asarray(y), return_inverse=True)
+        labels, codes = _encode_labels(X, y, label)
         codes, is_kept = _label_windows(series.lay_out(codes), begin, length, label)
         begin, owner, window_y = begin[is_kept], owner[is_kept], labels[codes[is_kept]]
     return Windows(
@@ -200,8 +205,8 @@ def _window_starts(series, length, step, *, named):
         names = ", ".join(map(repr, series.names[is_short][:10].tolist()))
         dots = ", …" if is_short.sum() > 10 else ""
         warnings.warn(
-            f"{is_short.sum()} groups are shorter than length={length} and yield no "
-            f"window: {names}{dots}.",
+            f"Groups that are shorter than length={length} and yield no window: "
+            f"{names}{dots}.",
             UserWarning,
             stacklevel=3,
         )
@@ -211,6 +216,27 @@ def _window_starts(series, length, step, *, named):
     return (np.cumsum(sizes) - sizes)[owner] + number * step, owner
 
 
+def _encode_labels(X, y, label):
+    """Distinct labels, and the number of each point's label among them."""
+    check_consistent_length(X, y)
+    y = column_or_1d(y)
+    try:
+        labels, codes = np.unique(y, return_inverse=True)
+        is_missing = any(value is None or value != value for value in labels.tolist())
+    except TypeError as exc:  # None or pandas.NA, or text beside numbers
+        raise ValueError(
+            f"y must hold labels of one type, none of them missing: {exc}"
+        ) from exc
+    if is_missing:
+        raise ValueError("y must not contain missing values.")
+    if label != "last" and labels.dtype.kind == "f" and np.any(labels % 1):
+        raise ValueError(
+            f"label={label!r} needs class labels, but y is continuous. "
+            "Use label='last'."
+        )
+    return labels, codes
+
+
 def _label_windows(codes, begin, length, label):
     """Code of each window's label, and which windows to keep."""
     keep_all = np.ones(len(begin), dtype=bool)
@@ -218,7 +244,14 @@ def _label_windows(codes, begin, length, label):
         return codes[begin + length - 1], keep_all
     if label == "drop":
         n_changes = np.concatenate([[0], np.cumsum(codes[1:] != codes[:-1])])
-        return codes[begin], n_changes[begin] == n_changes[begin + length - 1]
+        is_pure = n_changes[begin] == n_changes[begin + length - 1]
+        if not is_pure.any():
+            warnings.warn(
+                f"label='drop' drops all {len(begin)} windows: each has mixed labels.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return codes[begin], is_pure
     best = np.zeros(len(begin), dtype=codes.dtype)
     most = np.full(len(begin), -1)
     for code in range(codes.max() + 1):

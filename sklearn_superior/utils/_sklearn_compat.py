@@ -4,10 +4,12 @@
 """
 
 import gc
+from itertools import count
 
 import numpy as np
 from sklearn import get_config
 from sklearn.metrics._scorer import _SCORERS, _BaseScorer
+from sklearn.utils import _safe_indexing
 from sklearn.utils._array_api import (
     _convert_to_numpy,
     _is_numpy_namespace,
@@ -16,16 +18,23 @@ from sklearn.utils._array_api import (
     move_to,
 )
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _num_samples
 
 BaseScorer = _BaseScorer
 to_numpy = _convert_to_numpy
 widest_float = _max_precision_float_dtype
+take_rows = _safe_indexing
+count_rows = _num_samples
 
 __all__ = [
     "BaseScorer",
     "array_namespace",
+    "fit_with_validation_hook",
+    "keep_hist_iterations",
     "move_to",
+    "count_rows",
     "register_scorer_names",
+    "take_rows",
     "to_numpy",
     "widest_float",
 ]
@@ -59,3 +68,51 @@ def register_scorer_names(scorers):
     for candidate in gc.get_objects():
         if type(candidate) is StrOptions and "neg_brier_score" in candidate.options:
             candidate.options |= set(scorers)
+
+
+_fit_numbers = count()
+
+
+def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
+    """Fit a HistGradientBoostingClassifier; call ``on_stage`` after each iteration.
+
+    Scorers that are known by name get predictions that grow with each iteration,
+    where any other scorer predicts all trees again. So the hook poses as a scorer
+    with a name of its own while the model is fitted. It is called on training data,
+    then on validation data, and the first time before there is any tree.
+    """
+    name = f"_sklearn_superior_hook_{next(_fit_numbers)}"
+    calls = count()
+
+    def hook(estimator, X, y, sample_weight=None):
+        call = next(calls)
+        if call % 2 == 0:
+            return 0.0
+        if call == 1:
+            return -1.0
+        stop = on_stage(estimator.predict_proba(X))
+        # Scores that grow go on; with a patience of 1, one that does not, stops.
+        return -np.inf if stop else float(call)
+
+    params = {
+        "early_stopping": True,
+        "scoring": name,
+        "n_iter_no_change": 1,
+        "tol": 0.0,
+    }
+    before = {key: getattr(model, key) for key in params}
+    model.set_params(**params)
+    _SCORERS[name] = hook
+    try:
+        y_val = np.full(_num_samples(X_val), np.asarray(y)[0])
+        model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
+    finally:
+        del _SCORERS[name]
+        model.set_params(**before)
+    model._scorer = None
+    model.train_score_ = model.validation_score_ = np.array([])
+
+
+def keep_hist_iterations(model, n_kept):
+    """Cut a HistGradientBoostingClassifier back to its first iterations."""
+    model._predictors = model._predictors[:n_kept]

@@ -89,6 +89,7 @@ def problems(draw):
     return n_rows, groups, options
 
 
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
 @given(problem=problems())
 def test_folds_equal_the_reference(problem):
     n_rows, groups, options = problem
@@ -325,6 +326,14 @@ def test_a_gap_that_empties_a_part_says_so():
     message = "gap=5 leaves no training row in fold 0, where 20 rows are in n_blocks=4"
     with pytest.raises(ValueError, match=message):
         next(cv.split(X))
+
+
+def test_a_gap_that_takes_a_whole_series_out_of_training_warns():
+    groups = np.repeat(["long", "short"], [280, 20])
+    message = "gap=8 leaves no training row of 1 of 2 groups in fold .* 'short'"
+    with pytest.warns(UserWarning, match=message) as caught:
+        next(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
+    assert [w.filename for w in caught] == [__file__]
 
 
 @given(seed=st.integers(0, 1000))

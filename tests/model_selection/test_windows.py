@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 
 from sklearn_superior.model_selection import (
     HBlockSplit,
@@ -42,7 +43,8 @@ def reference_windows(X, y, groups, length, step, label):
     return found
 
 
-@pytest.mark.filterwarnings("ignore:.* shorter than length")
+@pytest.mark.filterwarnings("ignore:Groups that are shorter than length")
+@pytest.mark.filterwarnings("ignore:label='drop' drops all")
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_groups=st.integers(0, 4),
@@ -92,7 +94,7 @@ def test_windows_equal_a_loop(
         assert_array_equal(windows.groups, [row[2] for row in expected])
 
 
-@pytest.mark.filterwarnings("ignore:.* shorter than length")
+@pytest.mark.filterwarnings("ignore:Groups that are shorter than length")
 @given(
     seed=st.integers(0, 2**32 - 1),
     length=st.integers(1, 15),
@@ -169,14 +171,16 @@ def test_labels_of_mixed_windows():
     options = {"length": 4, "overlap": 0.75}
     assert_array_equal(sliding_windows(y, y, **options, label="majority").y, [0, 1, 1])
     assert_array_equal(sliding_windows(y, y, **options, label="last").y, [1, 1, 2])
-    assert len(sliding_windows(y, y, **options, label="drop").X) == 0
+    with pytest.warns(UserWarning, match="label='drop' drops all 3 windows") as caught:
+        assert len(sliding_windows(y, y, **options, label="drop").X) == 0
+    assert caught[0].filename == __file__
     kept = sliding_windows(y, y, length=3, overlap=0.67, label="drop")
     assert_array_equal(kept.start, [2])
 
 
 def test_short_groups_are_named():
     groups = np.array(["long"] * 9 + ["tiny"] * 2 + ["small"] * 3)
-    message = r"2 groups are shorter than length=4 and yield no window: 'tiny', 'small'"
+    message = "Groups that are shorter than length=4 and .*: 'tiny', 'small'"
     with pytest.warns(UserWarning, match=message) as caught:
         windows = sliding_windows(np.zeros(14), length=4, groups=groups)
     assert set(windows.groups) == {"long"}
@@ -196,6 +200,10 @@ def test_short_groups_are_named():
         (np.zeros(0), {"length": 2}, r"X must be a non-empty .* Got shape \(0,\)"),
         (np.zeros(9), {"length": 10}, "No window of length=10 fits: .* has 9 time"),
         (np.zeros(9), {"length": 2, "y": [1]}, "inconsistent numbers of samples"),
+        (np.zeros(9), {"length": 2, "y": np.ones((9, 2))}, "y should be a 1d array"),
+        (np.zeros(9), {"length": 2, "y": np.arange(9) / 2}, "is continuous. Use label"),
+        (np.zeros(9), {"length": 2, "y": ["a"] * 8 + [None]}, "y must .* missing"),
+        (np.zeros(9), {"length": 2, "y": [0.0] * 8 + [np.nan]}, "y must .* missing"),
         (np.zeros(9), {"length": 2, "groups": [1]}, "inconsistent numbers of samples"),
         (np.zeros(9), {"length": 2, "groups": [1] * 4 + [None] * 5}, "groups must"),
     ],
@@ -203,3 +211,14 @@ def test_short_groups_are_named():
 def test_bad_input(X, options, message):
     with pytest.raises(ValueError, match=message):
         sliding_windows(X, **options)
+
+
+@pytest.mark.parametrize("X", [csr_array(np.eye(3)), pl.LazyFrame({"x": [1, 2]})])
+def test_not_dense(X):
+    with pytest.raises(TypeError, match="X must be a dense array. Got a (csr|Lazy)"):
+        sliding_windows(X, length=2)
+
+
+def test_last_label_may_be_continuous():
+    y = np.arange(6) / 2
+    assert_array_equal(sliding_windows(y, y, length=4, label="last").y, [1.5, 2, 2.5])

@@ -1,0 +1,14 @@
+"""Early stopping by any scorer, for boosting and for networks."""
+
+from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
+from sklearn_superior.early_stopping._staged_scores import staged_scores
+from sklearn_superior.early_stopping._stages import Stages, register_stages
+from sklearn_superior.early_stopping._stopper import EarlyStopper
+
+__all__ = [
+    "EarlyStopper",
+    "EarlyStoppingClassifier",
+    "Stages",
+    "register_stages",
+    "staged_scores",
+]

@@ -1,0 +1,224 @@
+"""Adapters of XGBoost, LightGBM and CatBoost.
+
+Each library evaluates a custom metric on its own, incrementally updated predictions
+of the validation data. The metric used here only takes these predictions down. The
+labels of the validation data are not shown to the library.
+"""
+
+import inspect
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from sklearn_superior.early_stopping._stages import Stages
+
+
+def two_columns(p):
+    """Probabilities of both classes from those of the second."""
+    return np.column_stack([1 - p, p]) if p.ndim == 1 else p
+
+
+@contextmanager
+def _set_for_now(estimator, **params):
+    """Change parameters of an estimator while it is fitted."""
+    before = {name: estimator.get_params(deep=False).get(name) for name in params}
+    estimator.set_params(**params)
+    try:
+        yield
+    finally:
+        estimator.set_params(**before)
+
+
+class XGBoostStages(Stages):
+    """`xgboost.XGBClassifier`."""
+
+    encodes_labels = True
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        booster = estimator.get_params().get("booster")
+        if booster in ("dart", "gblinear"):
+            raise ValueError(
+                f"XGBClassifier(booster={booster!r}) changes earlier stages as it "
+                "trains, so no stage can be kept. Use booster='gbtree'."
+            )
+
+    @property
+    def n_stages(self):
+        """Largest number of stages; XGBoost's default is 100."""
+        return self.estimator.n_estimators or 100
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        from xgboost.callback import TrainingCallback
+
+        seen = []
+
+        def take_down(_, y_proba):
+            seen[:] = [y_proba]
+            return 0.0
+
+        class AfterStage(TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                return bool(on_stage(two_columns(seen.pop())))
+
+        own = self.estimator.get_params().get("callbacks") or []
+        with _set_for_now(
+            self.estimator,
+            eval_metric=take_down,
+            early_stopping_rounds=None,
+            callbacks=[*own, AfterStage()],
+        ):
+            self.estimator.fit(
+                X,
+                y,
+                sample_weight=sample_weight,
+                eval_set=[(X_val, _no_labels(X_val, y))],
+                verbose=False,
+            )
+
+    def keep(self, stage):
+        self.estimator._Booster = self.estimator.get_booster()[: stage + 1]
+
+    def staged_proba(self, X):
+        from xgboost import DMatrix
+
+        options = self.estimator.get_params()
+        data = DMatrix(
+            X,
+            missing=options.get("missing", np.nan),
+            enable_categorical=bool(options.get("enable_categorical")),
+        )
+        booster = self.estimator.get_booster()
+        for stage in range(booster.num_boosted_rounds()):
+            margin = booster.predict(
+                data, output_margin=True, iteration_range=(stage, stage + 1)
+            )
+            yield _to_proba(margin)
+            data.set_base_margin(margin)  # the next stage adds to this one
+
+
+class LightGBMStages(Stages):
+    """`lightgbm.LGBMClassifier`."""
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        if estimator.boosting_type in ("dart", "rf"):
+            raise ValueError(
+                f"LGBMClassifier(boosting_type={estimator.boosting_type!r}) changes "
+                "the weight of earlier stages as it trains, so no stage can be kept. "
+                "Use boosting_type='gbdt'."
+            )
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        from lightgbm.callback import EarlyStopException
+
+        seen = []
+
+        def take_down(_, y_proba):
+            seen[:] = [y_proba]
+            return "stage", 0.0, True
+
+        def after_stage(env):
+            if on_stage(two_columns(seen.pop())):
+                raise EarlyStopException(env.iteration, [])
+
+        y_val = _no_labels(X_val, y)
+        if "eval_X" in inspect.signature(self.estimator.fit).parameters:
+            validation = {"eval_X": X_val, "eval_y": y_val}
+        else:  # before LightGBM 4.7
+            validation = {"eval_set": [(X_val, y_val)]}
+        has_metric = "metric" in self.estimator.get_params()
+        with _set_for_now(self.estimator, metric="None"):
+            self.estimator.fit(
+                X,
+                y,
+                sample_weight=sample_weight,
+                eval_metric=take_down,
+                callbacks=[after_stage],
+                **validation,
+            )
+        if not has_metric:
+            del self.estimator._other_params["metric"], self.estimator.metric
+
+    def keep(self, stage):
+        from lightgbm import Booster
+
+        text = self.estimator.booster_.model_to_string(num_iteration=stage + 1)
+        self.estimator._Booster = Booster(model_str=text)
+        self.estimator._best_iteration = stage + 1
+
+    def staged_proba(self, X):
+        margin = 0.0
+        for stage in range(self.estimator.booster_.current_iteration()):
+            margin = margin + self.estimator.predict_proba(
+                X, raw_score=True, start_iteration=stage, num_iteration=1
+            )
+            yield _to_proba(margin)
+
+
+class CatBoostStages(Stages):
+    """`catboost.CatBoostClassifier`."""
+
+    @property
+    def n_stages(self):
+        """Largest number of stages, under any of the names that CatBoost takes."""
+        params = self.estimator.get_params()
+        names = ("iterations", "n_estimators", "num_boost_round", "num_trees")
+        return next((params[name] for name in names if params.get(name)), 1000)
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        metric, callback = _CatBoostMetric(), _CatBoostCallback()
+        callback.after_stage = lambda: on_stage(_to_proba(metric.last))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
+            with _set_for_now(self.estimator, eval_metric=metric):
+                self.estimator.fit(
+                    X,
+                    y,
+                    sample_weight=sample_weight,
+                    eval_set=(X_val, _no_labels(X_val, y)),
+                    use_best_model=False,
+                    callbacks=[callback],
+                    verbose=False,
+                )
+
+    def keep(self, stage):
+        if stage + 1 < self.estimator.tree_count_:
+            self.estimator.shrink(stage + 1)
+
+
+class _CatBoostMetric:
+    """Takes down the scores of the validation data, which come after the training's."""
+
+    last = None
+
+    def is_max_optimal(self):
+        return True
+
+    def evaluate(self, approxes, target, weight):
+        self.last = approxes
+        return 0.0, 1.0
+
+    def get_final_error(self, error, weight):
+        return error
+
+
+class _CatBoostCallback:
+    def after_iteration(self, info):
+        return not self.after_stage()
+
+
+def _to_proba(margin):
+    """Probabilities of the classes from additive scores."""
+    margin = np.asarray(margin)
+    if margin.ndim == 1:
+        return two_columns(expit(margin))
+    return softmax(margin, axis=1)
+
+
+def _no_labels(X_val, y):
+    """Labels for validation data that say nothing: the first class throughout."""
+    n_rows = X_val.shape[0] if hasattr(X_val, "shape") else len(X_val)
+    return np.full(n_rows, np.asarray(y)[0])

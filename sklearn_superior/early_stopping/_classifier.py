@@ -1,0 +1,335 @@
+"""A meta-estimator that stops training by any scorer and keeps the best stage."""
+
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
+from sklearn_superior.early_stopping._stages import find_stages
+from sklearn_superior.early_stopping._stopper import EarlyStopper
+from sklearn_superior.early_stopping._validation_split import validation_rows
+from sklearn_superior.utils._sklearn_compat import take_rows
+
+
+class EarlyStoppingClassifier(
+    CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """Train a classifier until a score on validation data stops improving.
+
+    The classifier is trained stage by stage (a tree, an epoch). After each stage the
+    validation data is scored, from predictions that grow with the stages and are
+    never computed twice. Training stops after `n_iter_no_change` stages without an
+    improvement, and the stage with the best score is kept.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A `GradientBoostingClassifier`, `HistGradientBoostingClassifier` or
+        `AdaBoostClassifier` of scikit-learn, an `XGBClassifier`, `LGBMClassifier` or
+        `CatBoostClassifier`, any classifier with `partial_fit`, `predict_proba` and
+        `max_iter` such as `MLPClassifier`, or a pipeline that ends in one of these.
+        Its own parameter for the number of stages is the budget; its own early
+        stopping is not used.
+
+    scoring : str, callable or None, default=None
+        Any scorer; greater is better. None is the penalized Brier score.
+
+    n_iter_no_change : int, default=10
+        Number of stages without improvement after which training stops.
+
+    tol : float, default=0.0
+        By how much a score must exceed the best one to be an improvement. Absolute.
+
+    validation_fraction : float, default=0.1
+        Share of the samples to validate on, if neither `validation_split` nor
+        validation data is given. The classes keep their shares as far as possible.
+
+    validation_split : splitter, "last" or None, default=None
+        A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
+        `validation_fraction` of the rows, in each group if there are groups.
+
+    random_state : int, RandomState instance or None, default=None
+        Chooses the validation samples. The estimator has a seed of its own.
+
+    verbose : int, default=0
+        With 1, print a line for each stage.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator, cut back to its best stage.
+
+    best_iteration_ : int
+        Number of the best stage, from 0.
+
+    best_score_ : float
+        Its score.
+
+    n_iter_ : int
+        Number of stages that were trained.
+
+    validation_scores_ : ndarray of shape (n_iter_,)
+        The score of each stage.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has names that are all strings.
+
+    See Also
+    --------
+    EarlyStopper : The rule of stopping, for loops of your own.
+    staged_scores : Scores of all stages of a fitted ensemble.
+
+    Notes
+    -----
+    No stage is trained beyond ``best_iteration_ + n_iter_no_change``, except by
+    `AdaBoostClassifier`, which cannot be stopped on the way and trains to its end.
+
+    A class that is missing from the training part gets probability 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from sklearn_superior.early_stopping import EarlyStoppingClassifier
+    >>> X, y = load_digits(n_class=5, return_X_y=True)
+    >>> model = EarlyStoppingClassifier(
+    ...     HistGradientBoostingClassifier(max_iter=200, max_leaf_nodes=4),
+    ...     n_iter_no_change=5,
+    ...     random_state=0,
+    ... )
+    >>> model = model.fit(X, y)
+    >>> model.n_iter_ - model.best_iteration_
+    6
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        scoring=None,
+        n_iter_no_change=10,
+        tol=0.0,
+        validation_fraction=0.1,
+        validation_split=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.scoring = scoring
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.validation_split = validation_split
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+        groups=None,
+    ):
+        """Train until the score stops improving, and keep the best stage.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. The validation part of the samples is scored with its own.
+
+        X_val, y_val : array-like, default=None
+            Validation data. If given, all of `X` is trained on.
+
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of `X_val`.
+
+        groups : array-like of shape (n_samples,), default=None
+            Groups for `validation_split`.
+
+        Returns
+        -------
+        self : object
+        """
+        stopper = EarlyStopper(n_iter_no_change=self.n_iter_no_change, tol=self.tol)
+        validate_data(self, X, y, skip_check_array=True)
+        y = self._check_target(X, y)
+        train, val = self._split(
+            (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
+        )
+        X_train, y_train, weight = train
+        self.estimator_ = clone(self.estimator)
+        stages, X_train, X_val = self._prepare(X_train, y_train, val[0])
+
+        self._own_classes = np.unique(y_train)
+        if stages.encodes_labels:
+            y_train = np.searchsorted(self._own_classes, y_train)
+        score = StageScorer(self.scoring, self.classes_, X_val, *val[1:])
+        report = _Report(self, stages, stopper)
+
+        def on_stage(y_proba):
+            y_proba = expand_classes(y_proba, self._own_classes, self.classes_)
+            stop = stopper.update(score(y_proba))
+            if stopper.is_best:
+                stages.remember()
+            return report.stage_done() or stop
+
+        stages.fit(X_train, y_train, X_val, on_stage, weight)
+        report.finished()
+        if stopper.best_iteration is None:
+            raise ValueError(
+                f"No stage has a valid score: all {stopper.n_iter} scores are NaN or "
+                "minus infinity."
+            )
+        stages.keep(stopper.best_iteration)
+        if isinstance(self.estimator_, Pipeline):
+            self.estimator_.steps[-1] = (self.estimator_.steps[-1][0], stages.estimator)
+        else:
+            self.estimator_ = stages.estimator
+        self.best_iteration_ = stopper.best_iteration
+        self.best_score_ = stopper.best_score
+        self.n_iter_ = stopper.n_iter
+        self.validation_scores_ = np.array(stopper.scores)
+        return self
+
+    def _check_target(self, X, y):
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "y must hold at least two classes. Got one class: "
+                f"{self.classes_[0]!r}."
+            )
+        return y
+
+    def _split(self, data, validation, groups):
+        """Return the training and the validation part as (X, y, weight)."""
+        X_val, y_val, _ = validation
+        if (X_val is None) != (y_val is None):
+            present, absent = (
+                ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+            )
+            raise ValueError(f"{present} is given, but {absent} is not.")
+        if X_val is not None:
+            check_consistent_length(X_val, y_val)
+            return data, (X_val, column_or_1d(y_val), validation[2])
+        if validation[2] is not None:
+            raise ValueError("sample_weight_val is given, but X_val is not.")
+        rows = validation_rows(
+            *data[:2],
+            groups,
+            split=self.validation_split,
+            fraction=self.validation_fraction,
+            random_state=self.random_state,
+        )
+        return tuple(
+            tuple(None if part is None else take_rows(part, k) for part in data)
+            for k in rows
+        )
+
+    def _prepare(self, X_train, y_train, X_val):
+        """Find the stages; fit what comes before them in a pipeline."""
+        if not isinstance(self.estimator_, Pipeline):
+            return find_stages(self.estimator_), X_train, X_val
+        stages = find_stages(self.estimator_[-1])
+        if len(self.estimator_) > 1:
+            before = self.estimator_[:-1]
+            X_train = before.fit_transform(X_train, y_train)
+            X_val = before.transform(X_val)
+            self.estimator_.steps[:-1] = before.steps
+        return stages, X_train, X_val
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y_proba : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return expand_classes(
+            self.estimator_.predict_proba(X), self._own_classes, self.classes_
+        )
+
+    def predict(self, X):
+        """Return the most probable classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+
+class _Report:
+    """Tells callbacks, and the screen, how training goes on."""
+
+    def __init__(self, classifier, stages, stopper):
+        self.classifier, self.stopper = classifier, stopper
+        self.context = classifier._init_callback_context(max_subtasks=stages.n_stages)
+        self.context.call_on_fit_task_begin(estimator=classifier)
+        self.start = perf_counter()
+        self._begin_stage()
+
+    def _begin_stage(self):
+        self.stage = self.context.subcontext(task_name="stage")
+        self.stage.call_on_fit_task_begin(estimator=self.classifier)
+
+    def stage_done(self):
+        """Report a stage; return whether a callback wants to stop."""
+        stopper = self.stopper
+        if self.classifier.verbose:
+            print(
+                f"stage {stopper.n_iter - 1}: score {stopper.scores[-1]:.6f}, "
+                f"best {stopper.best_score:.6f} at {stopper.best_iteration}, "
+                f"{perf_counter() - self.start:.1f} s"
+            )
+        stop = self.stage.call_on_fit_task_end(estimator=self.classifier)
+        if stopper.n_iter < self.context.max_subtasks:
+            self._begin_stage()
+        return bool(stop)
+
+    def finished(self):
+        self.context.call_on_fit_task_end(estimator=self.classifier)

@@ -1,0 +1,55 @@
+"""Scores of all stages of a fitted ensemble."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_superior.early_stopping._stage_scorer import StageScorer
+from sklearn_superior.early_stopping._stages import find_stages
+
+
+def staged_scores(fitted_estimator, X, y, *, scoring=None):
+    """Score every stage of a fitted boosted ensemble, in one pass.
+
+    Parameters
+    ----------
+    fitted_estimator : estimator
+        A fitted boosting classifier of scikit-learn, XGBoost, LightGBM or CatBoost,
+        or a pipeline that ends in one.
+
+    X : array-like of shape (n_samples, n_features)
+        Data.
+
+    y : array-like of shape (n_samples,)
+        True labels.
+
+    scoring : str, callable or None, default=None
+        Any scorer; greater is better. None is the penalized Brier score.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_iterations,)
+        The score after each iteration.
+
+    See Also
+    --------
+    EarlyStoppingClassifier : Stops training and keeps the best stage.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.early_stopping import staged_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X[::2], y[::2])
+    >>> scores = staged_scores(model, X[1::2], y[1::2], scoring="f1_macro")
+    >>> scores.shape
+    (20,)
+    """
+    if isinstance(fitted_estimator, Pipeline):
+        X = fitted_estimator[:-1].transform(X) if len(fitted_estimator) > 1 else X
+        fitted_estimator = fitted_estimator[-1]
+    stages = find_stages(fitted_estimator)
+    check_is_fitted(fitted_estimator)
+    score = StageScorer(scoring, fitted_estimator.classes_, X, y)
+    return np.array([score(y_proba) for y_proba in stages.staged_proba(X)])

@@ -1,0 +1,226 @@
+"""Training stage by stage: one small adapter for each family of estimators.
+
+An adapter trains its estimator and, after each stage (a tree, an epoch), hands over
+the probabilities of that stage on the validation data. These come from what the
+library has at hand, so that a stage costs the prediction of that stage alone.
+"""
+
+from abc import ABC, abstractmethod
+from copy import deepcopy
+
+import numpy as np
+
+from sklearn_superior.utils._sklearn_compat import (
+    fit_with_validation_hook,
+    keep_hist_iterations,
+)
+
+
+class Stages(ABC):
+    """Base class of the adapters.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A clone of its own: it is trained and cut back in place.
+    """
+
+    # The parameter of the estimator that holds the number of stages.
+    budget = "n_estimators"
+    # Whether the estimator wants the labels to be 0, 1, … instead of any.
+    encodes_labels = False
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    @property
+    def n_stages(self):
+        """Largest number of stages that `fit` may train."""
+        return getattr(self.estimator, self.budget)
+
+    @abstractmethod
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        """Train the estimator.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like
+            The training data.
+
+        X_val : array-like
+            The data to predict after each stage.
+
+        on_stage : callable
+            Called after each stage with the probabilities for `X_val`, of shape
+            (n_val, n_classes) with the classes that are in `y`. Returns whether to
+            stop.
+        """
+
+    def remember(self):  # noqa: B027
+        """Note the present stage as one that `keep` may be asked for.
+
+        Only needed by estimators that cannot be cut back afterwards.
+        """
+
+    @abstractmethod
+    def keep(self, stage):
+        """Make the estimator predict as it did after `stage`, counted from 0."""
+
+    def staged_proba(self, X):
+        """Yield the probabilities of a fitted estimator, stage by stage."""
+        yield from self.estimator.staged_predict_proba(X)
+
+
+class GradientBoostingStages(Stages):
+    """`sklearn.ensemble.GradientBoostingClassifier`."""
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        staged = None
+
+        def monitor(stage, estimator, _):
+            nonlocal staged
+            if staged is None:  # opened now, it goes on tree by tree
+                staged = estimator.staged_predict_proba(X_val)
+            return on_stage(next(staged))
+
+        patience = self.estimator.n_iter_no_change
+        self.estimator.set_params(n_iter_no_change=None)
+        self.estimator.fit(X, y, sample_weight=sample_weight, monitor=monitor)
+        self.estimator.set_params(n_iter_no_change=patience)
+
+    def keep(self, stage):
+        n_kept = stage + 1
+        for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
+            if hasattr(self.estimator, name):
+                setattr(self.estimator, name, getattr(self.estimator, name)[:n_kept])
+        if hasattr(self.estimator, "oob_scores_"):
+            self.estimator.oob_score_ = self.estimator.oob_scores_[-1]
+        self.estimator.n_estimators_ = n_kept
+
+
+class HistGradientBoostingStages(Stages):
+    """`sklearn.ensemble.HistGradientBoostingClassifier`."""
+
+    budget = "max_iter"
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        fit_with_validation_hook(self.estimator, X, y, X_val, on_stage, sample_weight)
+
+    def keep(self, stage):
+        keep_hist_iterations(self.estimator, stage + 1)
+
+
+class AdaBoostStages(Stages):
+    """`sklearn.ensemble.AdaBoostClassifier`, which cannot be stopped on the way."""
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        self.estimator.fit(X, y, sample_weight=sample_weight)
+        for y_proba in self.estimator.staged_predict_proba(X_val):
+            if on_stage(y_proba):
+                break
+
+    def keep(self, stage):
+        for name in ("estimators_", "estimator_weights_", "estimator_errors_"):
+            setattr(self.estimator, name, getattr(self.estimator, name)[: stage + 1])
+
+
+class PartialFitStages(Stages):
+    """Anything with `partial_fit`, `predict_proba`, `max_iter`: a stage is an epoch."""
+
+    budget = "max_iter"
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        classes = np.unique(y)
+        for _ in range(self.n_stages):
+            self.estimator.partial_fit(X, y, classes=classes, **options)
+            if on_stage(self.estimator.predict_proba(X_val)):
+                break
+
+    def remember(self):
+        self._remembered = deepcopy(self.estimator)
+
+    def keep(self, stage):
+        self.estimator = self._remembered
+
+    def staged_proba(self, X):
+        raise TypeError(
+            f"{type(self.estimator).__name__} does not keep its stages; only boosted "
+            "ensembles can be scored stage by stage after they are fitted."
+        )
+
+
+# Adapters by the class of the estimator, given as "module.Class" so that no library
+# has to be imported. The bases of an estimator's class are looked up in their order.
+_ADAPTERS = {
+    "sklearn.ensemble._gb.GradientBoostingClassifier": GradientBoostingStages,
+    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
+    ".HistGradientBoostingClassifier": HistGradientBoostingStages,
+    "sklearn.ensemble._weight_boosting.AdaBoostClassifier": AdaBoostStages,
+}
+# Those of other libraries, in a module that is imported when one of them is met.
+_BOOSTERS = {
+    "xgboost.sklearn.XGBClassifier": "XGBoostStages",
+    "lightgbm.sklearn.LGBMClassifier": "LightGBMStages",
+    "catboost.core.CatBoostClassifier": "CatBoostStages",
+}
+
+
+def register_stages(estimator_class, adapter):
+    """Teach early stopping to train another family of estimators stage by stage.
+
+    Parameters
+    ----------
+    estimator_class : type
+        The class of estimators; its subclasses are meant as well.
+
+    adapter : type
+        A subclass of `Stages`.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.early_stopping import Stages, register_stages
+    >>> class MyBoosting(GradientBoostingClassifier):
+    ...     pass
+    >>> class MyStages(Stages):
+    ...     def fit(self, X, y, X_val, on_stage, sample_weight=None):
+    ...         self.estimator.fit(X, y)
+    ...         for proba in self.estimator.staged_predict_proba(X_val):
+    ...             if on_stage(proba):
+    ...                 break
+    ...
+    ...     def keep(self, stage):
+    ...         self.estimator.estimators_ = self.estimator.estimators_[: stage + 1]
+    >>> register_stages(MyBoosting, MyStages)
+    """
+    if not isinstance(estimator_class, type):
+        raise TypeError(f"estimator_class must be a class. Got {estimator_class!r}.")
+    if not (isinstance(adapter, type) and issubclass(adapter, Stages)):
+        raise TypeError(f"adapter must be a subclass of Stages. Got {adapter!r}.")
+    _ADAPTERS[_full_name(estimator_class)] = adapter
+
+
+def find_stages(estimator):
+    """Return the adapter of an estimator."""
+    for base in type(estimator).__mro__:
+        name = _full_name(base)
+        if name in _ADAPTERS:
+            return _ADAPTERS[name](estimator)
+        if name in _BOOSTERS:
+            from sklearn_superior.early_stopping import _boosters
+
+            return getattr(_boosters, _BOOSTERS[name])(estimator)
+    needed = ("partial_fit", "predict_proba", "max_iter")
+    if all(hasattr(estimator, name) for name in needed):
+        return PartialFitStages(estimator)
+    raise TypeError(
+        f"{type(estimator).__name__} cannot be trained stage by stage. Known are "
+        "GradientBoosting, HistGradientBoosting, AdaBoost, XGBoost, LightGBM and "
+        "CatBoost classifiers, and any with partial_fit, predict_proba and max_iter; "
+        "register_stages adds others."
+    )
+
+
+def _full_name(cls):
+    return f"{cls.__module__}.{cls.__qualname__}"

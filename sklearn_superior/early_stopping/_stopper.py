@@ -1,0 +1,126 @@
+"""When to stop: pure bookkeeping over scores."""
+
+from math import inf, isnan
+from numbers import Integral, Real
+
+
+class EarlyStopper:
+    """Tell when a score has stopped improving.
+
+    Training is to stop after `n_iter_no_change` scores in a row, none of which is
+    better than the best so far by more than `tol`.
+
+    Parameters
+    ----------
+    n_iter_no_change : int, default=10
+        How many scores without improvement to wait for (the patience).
+
+    tol : float, default=0.0
+        By how much a score must exceed the best one to count as better. Absolute,
+        in the units of the score.
+
+    greater_is_better : bool, default=True
+        Whether scores are to grow (accuracies, scores of scikit-learn's scorers) or
+        to shrink (losses).
+
+    Attributes
+    ----------
+    best_iteration : int or None
+        Number of the best score, from 0. None as long as there is none.
+
+    best_score : float
+        The best score. The worst possible one as long as there is none.
+
+    scores : list of float
+        All scores.
+
+    n_iter : int
+        Number of scores.
+
+    Notes
+    -----
+    NaN is no improvement. Of equal scores the first is the best one.
+
+    Examples
+    --------
+    Six scores with a patience of 3. The third is the best; the next three are not
+    better, so the sixth says stop:
+
+    >>> from sklearn_superior.early_stopping import EarlyStopper
+    >>> stopper = EarlyStopper(n_iter_no_change=3)
+    >>> [stopper.update(score) for score in [0.5, 0.7, 0.8, 0.8, 0.6, 0.79]]
+    [False, False, False, False, False, True]
+    >>> stopper.best_iteration, stopper.best_score
+    (2, 0.8)
+
+    In a loop of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.metrics import penalized_brier_score_loss
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> stopper = EarlyStopper(n_iter_no_change=5, greater_is_better=False)
+    >>> for proba in model.staged_predict_proba(X[1::2]):
+    ...     if stopper.update(penalized_brier_score_loss(y[1::2], proba)):
+    ...         break
+    >>> stopper.n_iter - stopper.best_iteration
+    6
+    """
+
+    def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
+        is_integer = isinstance(n_iter_no_change, Integral)
+        if not is_integer or isinstance(n_iter_no_change, bool) or n_iter_no_change < 1:
+            raise ValueError(
+                "The 'n_iter_no_change' parameter must be an int in the range "
+                f"[1, inf). Got {n_iter_no_change!r}."
+            )
+        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= tol < inf:
+            raise ValueError(
+                "The 'tol' parameter must be a float in the range [0, inf). "
+                f"Got {tol!r}."
+            )
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.greater_is_better = greater_is_better
+        self.best_iteration = None
+        self.best_score = -inf if greater_is_better else inf
+        self.scores = []
+
+    @property
+    def n_iter(self):
+        """Number of scores so far."""
+        return len(self.scores)
+
+    @property
+    def is_best(self):
+        """Whether the last score is the best one."""
+        return bool(self.scores) and self.best_iteration == self.n_iter - 1
+
+    def update(self, score):
+        """Record a score.
+
+        Parameters
+        ----------
+        score : float
+            The score of the next iteration.
+
+        Returns
+        -------
+        stop : bool
+            Whether training should stop.
+        """
+        score = float(score)
+        gain = score - self.best_score
+        gain = gain if self.greater_is_better else -gain
+        if not isnan(score) and gain > self.tol:
+            self.best_score, self.best_iteration = score, self.n_iter
+        self.scores.append(score)
+        last_best = -1 if self.best_iteration is None else self.best_iteration
+        return self.n_iter - 1 - last_best >= self.n_iter_no_change
+
+    def __repr__(self):
+        return (
+            f"EarlyStopper(n_iter_no_change={self.n_iter_no_change}, tol={self.tol}, "
+            f"greater_is_better={self.greater_is_better})"
+        )
