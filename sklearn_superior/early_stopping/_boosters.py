@@ -23,12 +23,20 @@ def two_columns(p):
 @contextmanager
 def _set_for_now(estimator, **params):
     """Change parameters of an estimator while it is fitted."""
-    before = {name: estimator.get_params(deep=False).get(name) for name in params}
+    before = estimator.get_params(deep=False)
     estimator.set_params(**params)
     try:
         yield
     finally:
-        estimator.set_params(**before)
+        estimator.set_params(**{key: before.get(key) for key in params})
+        for key in params.keys() - before.keys():
+            _forget_param(estimator, key)
+
+
+def _forget_param(estimator, key):
+    """Remove a parameter that was not there before; LightGBM takes any."""
+    getattr(estimator, "_other_params", {}).pop(key, None)
+    vars(estimator).pop(key, None)
 
 
 class XGBoostStages(Stages):
@@ -126,10 +134,10 @@ class LightGBMStages(Stages):
 
         y_val = _no_labels(X_val, y)
         if "eval_X" in inspect.signature(self.estimator.fit).parameters:
-            validation = {"eval_X": X_val, "eval_y": y_val}
-        else:  # before LightGBM 4.7
+            # LightGBM does not encode `eval_y`, as it does the labels of `eval_set`.
+            validation = {"eval_X": X_val, "eval_y": np.zeros(len(y_val))}
+        else:
             validation = {"eval_set": [(X_val, y_val)]}
-        has_metric = "metric" in self.estimator.get_params()
         with _set_for_now(self.estimator, metric="None"):
             self.estimator.fit(
                 X,
@@ -139,8 +147,6 @@ class LightGBMStages(Stages):
                 callbacks=[after_stage],
                 **validation,
             )
-        if not has_metric:
-            del self.estimator._other_params["metric"], self.estimator.metric
 
     def keep(self, stage):
         from lightgbm import Booster
@@ -171,9 +177,12 @@ class CatBoostStages(Stages):
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         metric, callback = _CatBoostMetric(), _CatBoostCallback()
         callback.after_stage = lambda: on_stage(_to_proba(metric.last))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
-            with _set_for_now(self.estimator, eval_metric=metric):
+        own_params = self.estimator._init_params.copy()
+        # `set_params` refuses to set them back after training.
+        self.estimator._init_params.update(eval_metric=metric, metric_period=1)
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
                 self.estimator.fit(
                     X,
                     y,
@@ -183,6 +192,8 @@ class CatBoostStages(Stages):
                     callbacks=[callback],
                     verbose=False,
                 )
+        finally:
+            self.estimator._init_params = own_params
 
     def keep(self, stage):
         if stage + 1 < self.estimator.tree_count_:
@@ -192,13 +203,19 @@ class CatBoostStages(Stages):
 class _CatBoostMetric:
     """Takes down the scores of the validation data, which come after the training's."""
 
-    last = None
+    n_calls = 0
+
+    def __deepcopy__(self, memo):
+        return self  # CatBoost copies its parameters
 
     def is_max_optimal(self):
         return True
 
     def evaluate(self, approxes, target, weight):
-        self.last = approxes
+        self.n_calls += 1
+        if self.n_calls % 2 == 0:
+            columns = [np.array(column) for column in approxes]
+            self.last = columns[0] if len(columns) == 1 else np.column_stack(columns)
         return 0.0, 1.0
 
     def get_final_error(self, error, weight):

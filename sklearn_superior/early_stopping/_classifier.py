@@ -230,10 +230,8 @@ class EarlyStoppingClassifier(
         """Return the training and the validation part as (X, y, weight)."""
         X_val, y_val, _ = validation
         if (X_val is None) != (y_val is None):
-            present, absent = (
-                ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
-            )
-            raise ValueError(f"{present} is given, but {absent} is not.")
+            absent = "X_val" if X_val is None else "y_val"
+            raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
         if X_val is not None:
             check_consistent_length(X_val, y_val)
             return data, (X_val, column_or_1d(y_val), validation[2])

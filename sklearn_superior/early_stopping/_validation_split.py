@@ -26,9 +26,9 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
     random_state : int, RandomState or None
         For the random part.
     """
-    if hasattr(split, "split"):
+    if hasattr(split, "split") and not isinstance(split, str):
         return next(iter(split.split(X, y, groups)))
-    if not (isinstance(split, str) and split == "last") and split is not None:
+    if split is not None and not (isinstance(split, str) and split == "last"):
         raise ValueError(
             "The 'validation_split' parameter must be a splitter, 'last' or None. "
             f"Got {split!r}."

@@ -1,0 +1,113 @@
+"""Estimators of every family and data sets that try them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
+from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier
+
+
+def _xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    return xgboost.XGBClassifier(
+        n_estimators=40, max_depth=3, learning_rate=0.5, subsample=0.7, n_jobs=1
+    )
+
+
+def _lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(
+        n_estimators=40,
+        num_leaves=6,
+        learning_rate=0.4,
+        verbose=-1,
+        n_jobs=1,
+        deterministic=True,
+    )
+
+
+def _catboost():
+    catboost = pytest.importorskip("catboost")
+    return catboost.CatBoostClassifier(
+        iterations=40,
+        depth=3,
+        learning_rate=0.5,
+        verbose=0,
+        random_seed=0,
+        allow_writing_files=False,
+        thread_count=1,
+    )
+
+
+FAMILIES = {
+    "GradientBoosting": lambda: GradientBoostingClassifier(
+        n_estimators=40, learning_rate=0.5, subsample=0.7, random_state=0
+    ),
+    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(
+        max_iter=40, learning_rate=0.5, max_leaf_nodes=6, random_state=0
+    ),
+    "AdaBoost": lambda: AdaBoostClassifier(n_estimators=40, random_state=0),
+    "XGBoost": _xgboost,
+    "LightGBM": _lightgbm,
+    "CatBoost": _catboost,
+    "MLP": lambda: MLPClassifier(
+        (8,), max_iter=40, learning_rate_init=0.05, random_state=0
+    ),
+    "SGD": lambda: SGDClassifier(loss="log_loss", max_iter=40, random_state=0),
+}
+ENSEMBLES = [name for name in FAMILIES if name not in ("MLP", "SGD")]
+
+
+def make_data(kind):
+    """Return X, y, X_val, y_val: noisy enough that training overfits."""
+    n_classes = {"binary": 2, "five": 5, "missing": 4}[kind]
+    X, y = make_classification(
+        500,
+        n_features=12,
+        n_informative=6,
+        n_classes=n_classes,
+        weights=[0.7, 0.1, 0.1, 0.1] if kind == "missing" else None,
+        flip_y=0.2,
+        class_sep=0.7,
+        random_state=1,
+    )
+    if kind == "five":
+        y = np.array(["red", "blue", "green", "black", "white"])[y]
+    X, X_val, y, y_val = X[:300], X[300:], y[:300], y[300:]
+    if kind == "missing":  # class 1 is in the validation part and in y, not in training
+        y = np.where(y == 1, 0, y)
+    return X, y, X_val, y_val
+
+
+def reference_stages(name, X, y, X_val):
+    """Probabilities of every stage of a model that is trained to the end."""
+    model = FAMILIES[name]()
+    classes, codes = np.unique(y, return_inverse=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name in ("MLP", "SGD"):
+            stages = []
+            for _ in range(40):
+                model.partial_fit(X, y, classes=classes)
+                stages.append(model.predict_proba(X_val))
+            return classes, stages
+        model.fit(X, codes)
+        if name == "XGBoost":
+            stages = [
+                model.predict_proba(X_val, iteration_range=(0, k + 1))
+                for k in range(40)
+            ]
+        elif name == "LightGBM":
+            stages = [
+                model.predict_proba(X_val, num_iteration=k + 1) for k in range(40)
+            ]
+        else:
+            stages = list(model.staged_predict_proba(X_val))
+    return classes, stages

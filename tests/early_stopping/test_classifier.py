@@ -1,0 +1,488 @@
+"""EarlyStoppingClassifier against fully trained models, for every family."""
+
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import Parallel, delayed
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import clone, config_context
+from sklearn.callback import ProgressBar
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sklearn_superior.early_stopping import (
+    EarlyStoppingClassifier,
+    Stages,
+    register_stages,
+    staged_scores,
+)
+from sklearn_superior.metrics import (
+    neg_penalized_brier_scorer,
+    penalized_brier_score_loss,
+    penalized_log_loss,
+)
+from sklearn_superior.model_selection import HBlockSplit
+from tests.early_stopping.families import (
+    ENSEMBLES,
+    FAMILIES,
+    make_data,
+    reference_stages,
+)
+
+every_family = pytest.mark.parametrize("name", FAMILIES)
+# What the libraries themselves complain of, with or without us.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings(
+        "ignore:y_true has classes that the estimator has never"
+    ),
+]
+
+
+def expected_curve(name, kind, loss):
+    X, y, X_val, y_val = make_data(kind)
+    own, stages = reference_stages(name, X, y, X_val)
+    all_classes = np.union1d(own, y_val)
+    full = []
+    for proba in stages:
+        columns = np.zeros((len(proba), len(all_classes)), dtype=proba.dtype)
+        columns[:, np.searchsorted(all_classes, own)] = proba
+        full.append(columns)
+    return -np.array([loss(y_val, p, labels=all_classes) for p in full]), stages
+
+
+def patience_ends(scores, patience):
+    """Number of stages that are trained, and the best one, by a plain loop."""
+    best = 0
+    for k, score in enumerate(scores):
+        if score > scores[best]:
+            best = k
+        if k - best >= patience:
+            return k + 1, best
+    return len(scores), best
+
+
+@every_family
+@pytest.mark.parametrize("kind", ["binary", "five", "missing"])
+@pytest.mark.parametrize("patience", [4, 1000])
+def test_stops_and_keeps_what_full_training_tells(name, kind, patience):
+    X, y, X_val, y_val = make_data(kind)
+    curve, stages = expected_curve(name, kind, penalized_brier_score_loss)
+    n_trained, best = patience_ends(curve, patience)
+    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=patience)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.best_iteration_ == best
+    assert model.n_iter_ == n_trained
+    assert_allclose(model.validation_scores_, curve[:n_trained], rtol=1e-5)
+    assert model.best_score_ == model.validation_scores_[best]
+    assert_array_equal(model.classes_, np.unique(y))
+    tolerance = {"XGBoost": 1e-6}.get(name, 1e-15)
+    assert_allclose(
+        model.predict_proba(X_val), stages[best], rtol=tolerance, atol=tolerance
+    )
+    assert_array_equal(
+        model.predict(X_val), model.classes_[model.predict_proba(X_val).argmax(axis=1)]
+    )
+
+
+@every_family
+def test_the_kept_model_is_no_larger_than_its_best_stage(name):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    inner, n_kept = model.estimator_, model.best_iteration_ + 1
+    size = {
+        "GradientBoosting": lambda: len(inner.estimators_),
+        "HistGradientBoosting": lambda: inner.n_iter_,
+        "AdaBoost": lambda: len(inner.estimators_),
+        "XGBoost": lambda: inner.get_booster().num_boosted_rounds(),
+        "LightGBM": lambda: inner.booster_.current_iteration(),
+        "CatBoost": lambda: inner.tree_count_,
+        "MLP": lambda: inner.t_ // len(X),
+        "SGD": lambda: n_kept,
+    }[name]
+    assert size() == n_kept
+    # The parameters are the user's, whatever was needed during training.
+    assert inner.get_params().keys() == FAMILIES[name]().get_params().keys()
+    own = FAMILIES[name]().get_params()
+    changed = {k for k, v in inner.get_params().items() if repr(v) != repr(own[k])}
+    assert changed <= {"objective"}  # which XGBoost adapts to the classes
+
+
+@every_family
+def test_labels_missing_from_the_training_part(name):
+    X, y, _, _ = make_data("five")
+    y = np.where(np.arange(len(y)) < 270, np.where(y == "red", "blue", y), "red")
+    model = EarlyStoppingClassifier(
+        FAMILIES[name](), validation_split="last", n_iter_no_change=3
+    ).fit(X, y)
+    proba = model.predict_proba(X)
+    assert proba.shape == (300, 5)
+    assert_array_equal(proba[:, model.classes_ == "red"], 0)
+    assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
+
+
+@every_family
+def test_sample_weights_of_both_parts(name):
+    X, y, X_val, y_val = make_data("five")
+    rng = np.random.default_rng(0)
+    weight, weight_val = rng.random(300) + 0.1, rng.random(200)
+    model = EarlyStoppingClassifier(
+        FAMILIES[name](), n_iter_no_change=3, scoring="neg_penalized_log_loss"
+    ).fit(
+        X,
+        y,
+        sample_weight=weight,
+        X_val=X_val,
+        y_val=y_val,
+        sample_weight_val=weight_val,
+    )
+    best = -penalized_log_loss(
+        y_val, model.predict_proba(X_val), sample_weight=weight_val
+    )
+    assert_allclose(model.best_score_, best, rtol=1e-5)
+    plain = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3).fit(
+        X, y, X_val=X_val, y_val=y_val
+    )
+    assert not np.allclose(plain.predict_proba(X_val), model.predict_proba(X_val))
+
+
+@every_family
+def test_pipeline_with_transformers(name):
+    X, y, X_val, y_val = make_data("five")
+    frame, frame_val = (
+        pd.DataFrame(a, columns=[f"x{k}" for k in range(12)]) for a in (X, X_val)
+    )
+    for f in (frame, frame_val):
+        f["kind"] = np.where(f["x0"] > 0, "p", "q")
+    transform = make_column_transformer(
+        (StandardScaler(), [f"x{k}" for k in range(12)]), (OneHotEncoder(), ["kind"])
+    )
+    model = EarlyStoppingClassifier(
+        make_pipeline(transform, FAMILIES[name]()), n_iter_no_change=3
+    ).fit(frame, y, X_val=frame_val, y_val=y_val)
+    fitted = clone(transform).fit(frame)
+    bare = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3).fit(
+        fitted.transform(frame), y, X_val=fitted.transform(frame_val), y_val=y_val
+    )
+    assert_allclose(model.validation_scores_, bare.validation_scores_)
+    assert_array_equal(
+        model.predict_proba(frame_val), bare.predict_proba(fitted.transform(frame_val))
+    )
+    assert_array_equal(model.feature_names_in_, frame.columns)
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+@pytest.mark.parametrize("kind", ["binary", "five"])
+def test_staged_scores(name, kind):
+    X, y, X_val, y_val = make_data(kind)
+    classes, codes = np.unique(y, return_inverse=True)
+    codes_val = np.searchsorted(classes, y_val)
+    curve, _ = expected_curve(name, kind, penalized_brier_score_loss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FAMILIES[name]().fit(X, codes)
+        pipeline = make_pipeline(StandardScaler(), FAMILIES[name]()).fit(X, codes)
+    scores = staged_scores(model, X_val, codes_val, scoring="neg_penalized_brier_score")
+    assert_allclose(scores, curve, rtol=1e-5)
+    assert_array_equal(scores, staged_scores(model, X_val, codes_val))
+    in_pipeline = staged_scores(pipeline, X_val, codes_val, scoring="f1_macro")
+    assert len(in_pipeline) == 40
+
+
+def test_staged_scores_of_others():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="MLPClassifier does not keep its stages"):
+        staged_scores(FAMILIES["MLP"]().partial_fit(X, y, classes=[0, 1, 2]), X, y)
+    with pytest.raises(TypeError, match="RandomForestClassifier cannot be"):
+        staged_scores(RandomForestClassifier().fit(X, y), X, y)
+
+
+@every_family
+@pytest.mark.parametrize(
+    "scoring", ["f1_macro", "neg_log_loss", "accuracy", "roc_auc_ovr"]
+)
+def test_any_scoring_and_no_second_prediction(name, scoring):
+    X, y, X_val, y_val = make_data("five")
+    calls = []
+
+    def counting(estimator, X, y):
+        calls.append(type(estimator).__name__)
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+    model = EarlyStoppingClassifier(
+        FAMILIES[name](), scoring=scoring, n_iter_no_change=3
+    )
+    assert np.isfinite(
+        model.fit(X, y, X_val=X_val, y_val=y_val).validation_scores_
+    ).all()
+    model.set_params(scoring=counting).fit(X, y, X_val=X_val, y_val=y_val)
+    assert len(calls) == model.n_iter_
+    assert set(calls) == {"StageView"}
+
+
+def test_validation_parts():
+    X, y, _, _ = make_data("five")
+    groups = np.repeat(np.arange(5), 60)
+    inner = FAMILIES["HistGradientBoosting"]()
+
+    def rows_of(**options):
+        seen = []
+
+        def scoring(estimator, X, y):
+            seen.append(X)
+            return 0.0
+
+        EarlyStoppingClassifier(
+            inner, scoring=scoring, n_iter_no_change=1, **options
+        ).fit(X, y, groups=groups)
+        return np.flatnonzero((X[:, None] == seen[0][None]).all(axis=2).any(axis=1))
+
+    last = rows_of(validation_split="last", validation_fraction=0.2)
+    assert_array_equal(last, np.flatnonzero(np.arange(300) % 60 >= 48))
+    blocks = HBlockSplit(5, evaluate_on="validation")
+    assert_array_equal(
+        rows_of(validation_split=blocks), next(blocks.split(X, groups=groups))[1]
+    )
+    random = rows_of(random_state=0)
+    assert len(random) == 30
+    counts = np.unique(y[random], return_counts=True)[1]
+    assert_allclose(counts, 30 * np.unique(y, return_counts=True)[1] / 300, atol=1)
+    assert not np.array_equal(random, rows_of(random_state=1))
+    assert_array_equal(random, rows_of(random_state=0))
+
+
+def test_a_class_of_one_sample_is_no_obstacle():
+    X, y, _, _ = make_data("binary")
+    y = y.copy()
+    y[0] = 7
+    model = EarlyStoppingClassifier(FAMILIES["HistGradientBoosting"](), random_state=0)
+    assert model.fit(X, y).predict_proba(X).shape == (300, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "error", "message"),
+    [
+        ({"n_iter_no_change": 0}, {}, ValueError, "'n_iter_no_change' .* Got 0"),
+        ({"tol": -1}, {}, ValueError, "'tol' .* Got -1"),
+        ({"validation_fraction": 1.0}, {}, ValueError, "'validation_fraction' .* 1.0"),
+        (
+            {"validation_split": "first"},
+            {},
+            ValueError,
+            "'validation_split' .* 'first'",
+        ),
+        ({"scoring": "pbs"}, {}, ValueError, "'name' .* Got 'pbs'"),
+        ({}, {"X_val": np.ones((2, 12))}, ValueError, "y_val is missing"),
+        ({}, {"y_val": np.ones(2)}, ValueError, "X_val is missing"),
+        ({}, {"sample_weight_val": np.ones(2)}, ValueError, "X_val is not"),
+        (
+            {"validation_split": "last", "validation_fraction": 0.001},
+            {},
+            ValueError,
+            "validation_fraction=0.001 of 300 rows leaves no row to validate on",
+        ),
+        (
+            {"estimator": RandomForestClassifier()},
+            {},
+            TypeError,
+            "RandomForest.* stage",
+        ),
+        ({"scoring": lambda e, X, y: np.nan}, {}, ValueError, "all 10 scores are NaN"),
+    ],
+)
+def test_bad_input(options, data, error, message):
+    X, y, _, _ = make_data("five")
+    model = EarlyStoppingClassifier(
+        **{"estimator": FAMILIES["GradientBoosting"]()} | options
+    )
+    with pytest.raises(error, match=message):
+        model.fit(X, y, **data)
+
+
+def test_boosters_whose_stages_change_are_refused():
+    xgboost = pytest.importorskip("xgboost")
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, _, _ = make_data("binary")
+    for inner in (
+        xgboost.XGBClassifier(booster="dart"),
+        lightgbm.LGBMClassifier(boosting_type="dart"),
+    ):
+        with pytest.raises(ValueError, match="'dart'.* so no stage can be kept"):
+            EarlyStoppingClassifier(inner).fit(X, y)
+
+
+@every_family
+def test_model_selection_and_pickle(name):
+    X, y, _, _ = make_data("five")
+    model = EarlyStoppingClassifier(
+        FAMILIES[name](), n_iter_no_change=3, random_state=0
+    )
+    budget = {"CatBoost": "iterations", "AdaBoost": "n_estimators"}.get(
+        name,
+        "max_iter"
+        if name in ("HistGradientBoosting", "MLP", "SGD")
+        else "n_estimators",
+    )
+    grid = {f"estimator__{budget}": [2, 10], "n_iter_no_change": [2]}
+    search = GridSearchCV(model, grid, cv=2, scoring=neg_penalized_brier_scorer)
+    search.fit(X, y)
+    scores = cross_val_score(
+        model, X, y, cv=HBlockSplit(5, step=2), scoring="f1_macro", error_score="raise"
+    )
+    assert len(scores) == 3
+    fitted = search.best_estimator_
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(restored.predict_proba(X), fitted.predict_proba(X))
+
+
+@every_family
+def test_fits_at_once_do_not_disturb_each_other(name):
+    X, y, X_val, y_val = make_data("five")
+    models = [
+        EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=k) for k in (2, 4)
+    ] * 2
+
+    def run(model):
+        fitted = clone(model).fit(X, y, X_val=X_val, y_val=y_val)
+        return fitted.predict_proba(X_val), fitted.validation_scores_
+
+    alone = [run(model) for model in models]
+    with ThreadPoolExecutor(2) as pool:
+        threads = list(pool.map(run, models))
+    processes = Parallel(n_jobs=2)(
+        delayed(_fit_and_predict)(model, X, y, X_val, y_val) for model in models
+    )
+    for one, other, third in zip(alone, threads, processes, strict=True):
+        for k in range(2):
+            assert_allclose(one[k], other[k], rtol=1e-12)
+            assert_allclose(one[k], third[k], rtol=1e-12)
+    assert not [s for s in get_scorer_names() if "sklearn_superior" in s]
+
+
+def _fit_and_predict(model, X, y, X_val, y_val):
+    fitted = clone(model).fit(X, y, X_val=X_val, y_val=y_val)
+    return fitted.predict_proba(X_val), fitted.validation_scores_
+
+
+def test_metadata_routing_through_a_pipeline():
+    X, y, X_val, y_val = make_data("five")
+    weight = np.random.default_rng(0).random(300) + 0.1
+    inner = FAMILIES["HistGradientBoosting"]()
+    with config_context(enable_metadata_routing=True):
+        model = EarlyStoppingClassifier(inner, n_iter_no_change=3).set_fit_request(
+            X_val=True,
+            y_val=True,
+            sample_weight=True,
+            sample_weight_val=False,
+            groups=False,
+        )
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), model
+        )
+        pipeline.set_params(transform_input=["X_val"])
+        pipeline.fit(X, y, X_val=X_val, y_val=y_val, sample_weight=weight)
+    scaler = StandardScaler().fit(X)
+    direct = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+        scaler.transform(X),
+        y,
+        X_val=scaler.transform(X_val),
+        y_val=y_val,
+        sample_weight=weight,
+    )
+    assert_array_equal(pipeline[-1].validation_scores_, direct.validation_scores_)
+
+
+class Recorder:
+    """A callback that counts, and stops after some stages."""
+
+    def __init__(self, stop_after=1000):
+        self.stop_after, self.events = stop_after, []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"end {context.task_name}")
+        return self.events.count("end stage") >= self.stop_after
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+def test_callbacks():
+    X, y, X_val, y_val = make_data("five")
+    recorder = Recorder(stop_after=5)
+    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=50)
+    model.set_callbacks(recorder).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.n_iter_ == 5
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-2:] == ["end fit", "teardown"]
+    assert recorder.events.count("end stage") == 5
+    pytest.importorskip("rich")
+    model.set_callbacks(ProgressBar()).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.n_iter_ == 40
+
+
+def test_verbose(capsys):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(
+        FAMILIES["HistGradientBoosting"](), n_iter_no_change=2, verbose=1
+    ).fit(X, y, X_val=X_val, y_val=y_val)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_
+    assert lines[0].startswith("stage 0: score -")
+
+
+def test_a_third_party_can_register_its_own():
+    class Mine(GradientBoostingClassifier):
+        pass
+
+    class MyStages(Stages):
+        n_fits = 0
+
+        def fit(self, X, y, X_val, on_stage, sample_weight=None):
+            MyStages.n_fits += 1
+            self.estimator.fit(X, y)
+            for proba in self.estimator.staged_predict_proba(X_val):
+                if on_stage(proba):
+                    break
+
+        def keep(self, stage):
+            self.estimator.estimators_ = self.estimator.estimators_[: stage + 1]
+
+    register_stages(Mine, MyStages)
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(Mine(n_estimators=5)).fit(X, y)
+    assert MyStages.n_fits == 1
+    assert len(model.estimator_.estimators_) == model.best_iteration_ + 1
+    with pytest.raises(TypeError, match="adapter must be a subclass of Stages"):
+        register_stages(Mine, object)
+    with pytest.raises(TypeError, match="estimator_class must be a class"):
+        register_stages(Mine(), MyStages)
+
+
+def test_grouped_cross_validation_passes_groups_on():
+    X, y, _, _ = make_data("five")
+    groups = np.repeat(np.arange(3), 100)
+    model = EarlyStoppingClassifier(
+        FAMILIES["HistGradientBoosting"](), validation_split="last", n_iter_no_change=2
+    )
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(groups=True)
+        scores = cross_val_score(
+            model, X, y, cv=StratifiedKFold(3), params={"groups": groups}
+        )
+    assert np.isfinite(scores).all()
