@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -175,7 +175,8 @@ class EarlyStoppingClassifier(
         """
         stopper = EarlyStopper(n_iter_no_change=self.n_iter_no_change, tol=self.tol)
         validate_data(self, X, y, skip_check_array=True)
-        y = self._check_target(X, y)
+        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
+        y = self._check_target(y, sample_weight)
         train, val = self._split(
             (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
         )
@@ -214,15 +215,26 @@ class EarlyStoppingClassifier(
         self.validation_scores_ = np.array(stopper.scores)
         return self
 
-    def _check_target(self, X, y):
+    def _check_target(self, y, sample_weight):
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
+        present = self.classes_
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)
+            if sample_weight.ndim != 1:
+                raise ValueError(
+                    "sample_weight must be 1-dimensional. "
+                    f"Got shape {sample_weight.shape}."
+                )
+            if not np.any(sample_weight):
+                raise ValueError("sample_weight must not be zero for all samples.")
+            present = np.unique(y[sample_weight > 0])
+        if len(present) < 2:
             raise ValueError(
-                "y must hold at least two classes. Got one class: "
-                f"{self.classes_[0]!r}."
+                "y must hold at least two classes with positive weight. "
+                f"Got {len(present)} class: {present.tolist()}."
             )
         return y
 
@@ -233,8 +245,8 @@ class EarlyStoppingClassifier(
             absent = "X_val" if X_val is None else "y_val"
             raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
         if X_val is not None:
-            check_consistent_length(X_val, y_val)
-            return data, (X_val, column_or_1d(y_val), validation[2])
+            X_val, y_val, weight_val = indexable(*validation)
+            return data, (X_val, column_or_1d(y_val), weight_val)
         if validation[2] is not None:
             raise ValueError("sample_weight_val is given, but X_val is not.")
         rows = validation_rows(
@@ -274,6 +286,11 @@ class EarlyStoppingClassifier(
         y_proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
+        if getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                "X must be 2-dimensional. Got a single dimension. Reshape your data: "
+                "X.reshape(1, -1) if it is one sample."
+            )
         validate_data(self, X, reset=False, skip_check_array=True)
         return expand_classes(
             self.estimator_.predict_proba(X), self._own_classes, self.classes_
@@ -291,13 +308,15 @@ class EarlyStoppingClassifier(
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        y_proba = self.predict_proba(X)
+        return self.classes_[np.argmax(y_proba, axis=1)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
 
 

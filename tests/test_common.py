@@ -1,0 +1,40 @@
+"""scikit-learn's own checks of every estimator."""
+
+import pytest
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
+from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+
+INNER = [
+    GradientBoostingClassifier(n_estimators=5, random_state=0),
+    HistGradientBoostingClassifier(max_iter=5, random_state=0),
+    AdaBoostClassifier(n_estimators=5, random_state=0),
+    SGDClassifier(loss="log_loss", max_iter=5, random_state=0),
+    MLPClassifier((20,), max_iter=50, learning_rate_init=0.05, random_state=0),
+    make_pipeline(
+        StandardScaler(), GradientBoostingClassifier(n_estimators=5, random_state=0)
+    ),
+]
+SPLIT = "repeated or removed samples change the random validation part"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": SPLIT,
+    "check_sample_weight_equivalence_on_sparse_data": SPLIT,
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(
+    [EarlyStoppingClassifier(inner, random_state=0) for inner in INNER],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
