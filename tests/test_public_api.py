@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 
 import sklearn_superior
+from sklearn_superior import integrations
 
 ROOT = Path(__file__).parent.parent
 SUBPACKAGES = sklearn_superior._SUBPACKAGES
+# The modules whose names are public: subpackages, and modules inside integrations.
+MODULES = [name for name in SUBPACKAGES if name != "integrations"]
+MODULES += [f"integrations.{name}" for name in integrations.__all__]
 
 # Everything that may be absent: the package must import without any of these.
 OPTIONAL = [
@@ -64,7 +68,7 @@ def names_on_the_api_page():
     """Map each subpackage to the names that doc/api.rst lists for it."""
     listed, module, inside = {}, None, False
     for line in (ROOT / "doc" / "api.rst").read_text().splitlines():
-        if match := re.match(r"\.\. currentmodule:: sklearn_superior\.(\w+)", line):
+        if match := re.match(r"\.\. currentmodule:: sklearn_superior\.([\w.]+)", line):
             module = match[1]
             listed.setdefault(module, [])
         elif line.startswith(".. autosummary::"):
@@ -79,13 +83,13 @@ def names_on_the_api_page():
 def test_api_page_lists_exactly_the_public_names():
     public = {
         name: sorted(importlib.import_module(f"sklearn_superior.{name}").__all__)
-        for name in SUBPACKAGES
+        for name in MODULES
     }
     assert {k: sorted(v) for k, v in names_on_the_api_page().items()} == public
 
 
 def test_every_public_object_has_a_running_example():
-    for name in SUBPACKAGES:
+    for name in MODULES:
         subpackage = importlib.import_module(f"sklearn_superior.{name}")
         for public in subpackage.__all__:
             doc = inspect.getdoc(getattr(subpackage, public))

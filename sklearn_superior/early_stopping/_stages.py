@@ -23,6 +23,28 @@ class Stages(ABC):
     ----------
     estimator : estimator
         A clone of its own: it is trained and cut back in place.
+
+    See Also
+    --------
+    register_stages : Make an adapter known.
+
+    Examples
+    --------
+    >>> from sklearn_superior.early_stopping import Stages
+    >>> class PartialFit(Stages):
+    ...     budget = "max_iter"
+    ...
+    ...     def fit(self, X, y, X_val, on_stage, sample_weight=None):
+    ...         for _ in range(self.n_stages):
+    ...             self.estimator.partial_fit(X, y, classes=[0, 1])
+    ...             if on_stage(self.estimator.predict_proba(X_val)):
+    ...                 break
+    ...
+    ...     def remember(self):
+    ...         self.best = deepcopy(self.estimator)
+    ...
+    ...     def keep(self, stage):
+    ...         self.estimator = self.best
     """
 
     # The parameter of the estimator that holds the number of stages.

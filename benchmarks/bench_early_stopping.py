@@ -1,0 +1,136 @@
+"""Cost of early stopping by PBS, as ratios against the libraries' own ways.
+
+Run with ``make benchmark`` or ``python benchmarks/bench_early_stopping.py``.
+"""
+
+from time import perf_counter
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import neg_penalized_brier_scorer
+
+NEVER = 10_000  # a patience that does not end
+
+
+def make_data(n_train, n_val):
+    X, y = make_classification(
+        n_train + n_val,
+        n_features=20,
+        n_informative=10,
+        n_classes=5,
+        flip_y=0.1,
+        random_state=0,
+    )
+    return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
+
+
+def ratio(ours, *others, rounds=3):
+    """Times of the others in units of ours; they take turns, the best ones count."""
+    functions = (ours, *others)
+    best = np.full(len(functions), np.inf)
+    for _ in range(rounds):
+        for k, function in enumerate(functions):
+            start = perf_counter()
+            function()
+            best[k] = min(best[k], perf_counter() - start)
+    return best[0] / best[1:]
+
+
+def hist_gradient_boosting():
+    X, y, X_val, y_val = make_data(20_000, 5_000)
+    print(
+        "HistGradientBoosting, 20,000 + 5,000 rows, 5 classes: time over the same fit"
+    )
+    print("without early stopping (goal: at most 1.25), and how many times faster than")
+    print("scikit-learn's own scoring=<callable> (goal: at least 5 at 200)\n")
+    for n_iter in (100, 200, 400):
+        plain = HistGradientBoostingClassifier(
+            max_iter=n_iter, early_stopping=False, random_state=0
+        )
+        ours = EarlyStoppingClassifier(plain, n_iter_no_change=NEVER)
+        (overhead,) = ratio(
+            lambda m=ours: m.fit(X, y, X_val=X_val, y_val=y_val),
+            lambda m=plain: m.fit(X, y),
+            rounds=3,
+        )
+        line = f"  {n_iter} iterations: {overhead:.2f}"
+        if n_iter <= 200:
+            native = HistGradientBoostingClassifier(
+                max_iter=n_iter,
+                early_stopping=True,
+                scoring=neg_penalized_brier_scorer,
+                n_iter_no_change=NEVER,
+                random_state=0,
+            )
+            (share,) = ratio(
+                lambda m=ours: m.fit(X, y, X_val=X_val, y_val=y_val),
+                lambda m=native: m.fit(X, y, X_val=X_val, y_val=y_val),
+                rounds=1,
+            )
+            line += f", {1 / share:.1f} times faster than scoring=<callable>"
+        print(line, flush=True)
+
+
+def gradient_boosting():
+    X, y, X_val, y_val = make_data(2_000, 500)
+    inner = GradientBoostingClassifier(n_estimators=100, random_state=0)
+    ours = EarlyStoppingClassifier(inner, n_iter_no_change=NEVER)
+    native = GradientBoostingClassifier(
+        n_estimators=100, random_state=0, n_iter_no_change=100, validation_fraction=0.2
+    )
+    (factor,) = ratio(
+        lambda: ours.fit(X, y, X_val=X_val, y_val=y_val),
+        lambda: native.fit(np.vstack([X, X_val]), np.r_[y, y_val]),
+    )
+    print(f"  GradientBoosting  {factor:.2f}", flush=True)
+
+
+def xgboost():
+    from xgboost import XGBClassifier
+
+    X, y, X_val, y_val = make_data(20_000, 5_000)
+    params = {"n_estimators": 200, "n_jobs": 2}
+    ours = EarlyStoppingClassifier(XGBClassifier(**params), n_iter_no_change=NEVER)
+    native = XGBClassifier(
+        **params, eval_metric="mlogloss", early_stopping_rounds=NEVER
+    )
+    (factor,) = ratio(
+        lambda: ours.fit(X, y, X_val=X_val, y_val=y_val),
+        lambda: native.fit(X, y, eval_set=[(X_val, y_val)], verbose=False),
+    )
+    print(f"  XGBoost           {factor:.2f}", flush=True)
+
+
+def lightgbm():
+    import lightgbm as lgb
+
+    X, y, X_val, y_val = make_data(20_000, 5_000)
+    params = {"n_estimators": 200, "n_jobs": 2, "verbose": -1}
+    ours = EarlyStoppingClassifier(lgb.LGBMClassifier(**params), n_iter_no_change=NEVER)
+    native = lgb.LGBMClassifier(**params)
+    (factor,) = ratio(
+        lambda: ours.fit(X, y, X_val=X_val, y_val=y_val),
+        lambda: native.fit(
+            X,
+            y,
+            eval_X=X_val,
+            eval_y=y_val,
+            callbacks=[lgb.early_stopping(NEVER, verbose=False)],
+        ),
+    )
+    print(f"  LightGBM          {factor:.2f}", flush=True)
+
+
+def main():
+    hist_gradient_boosting()
+    print("\nTime over native early stopping on log loss (goal: at most 1.15)\n")
+    gradient_boosting()
+    xgboost()
+    lightgbm()
+
+
+if __name__ == "__main__":
+    main()

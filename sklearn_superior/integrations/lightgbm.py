@@ -1,0 +1,61 @@
+"""Scoring rules as metrics of LightGBM."""
+
+from sklearn_superior.integrations._rule_metric import RuleMetric
+
+__all__ = ["eval_metric"]
+
+
+class _LightGBMMetric(RuleMetric):
+    """Metric for `LGBMClassifier.fit` and for `lightgbm.train`."""
+
+    def __call__(self, first, second, weight=None):
+        if hasattr(second, "get_label"):  # lightgbm.train: predictions and a Dataset
+            value = self.mean(second.get_label(), first, second.get_weight())
+        else:
+            value = self.mean(first, second, weight)
+        return self.rule, value, False
+
+
+def eval_metric(rule="penalized_brier", **options):
+    """Make a metric for LightGBM; lower is better.
+
+    Parameters
+    ----------
+    rule : str, default="penalized_brier"
+        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
+        one of these without ``"penalized_"``.
+
+    **options : dict
+        Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.
+
+    Returns
+    -------
+    metric : callable
+        For ``LGBMClassifier.fit(eval_metric=metric)``, alone or in a list, and for
+        ``lightgbm.train(feval=metric)``. Sample weights are used, and a class may be
+        missing from the evaluation data.
+
+    Notes
+    -----
+    LightGBM's own metric takes part in early stopping unless the model has
+    ``metric="None"``.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_superior.integrations.lightgbm import eval_metric
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> model = lightgbm.LGBMClassifier(n_estimators=200, metric="None", verbose=-1)
+    >>> model = model.fit(
+    ...     X[::2],
+    ...     y[::2],
+    ...     eval_X=X[1::2],
+    ...     eval_y=y[1::2],
+    ...     eval_metric=eval_metric(),
+    ...     callbacks=[lightgbm.early_stopping(5, verbose=False)],
+    ... )
+    >>> model.best_iteration_ < 200
+    True
+    """
+    return _LightGBMMetric(rule, **options)

@@ -1,0 +1,180 @@
+"""The metrics inside the libraries' own training and early stopping."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_superior.integrations import catboost as our_catboost
+from sklearn_superior.integrations import lightgbm as our_lightgbm
+from sklearn_superior.integrations import xgboost as our_xgboost
+from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._rules import RULES, find_rule
+from tests.early_stopping.families import make_data
+
+NAMES = [prefix + name for name in RULES for prefix in ("", "penalized_")]
+MAKERS = [our_xgboost.eval_metric, our_lightgbm.eval_metric, our_catboost.EvalMetric]
+
+
+def data(kind):
+    """Class numbers, a validation part that lacks a class, and weights."""
+    X, y, X_val, y_val = make_data(kind)
+    classes, y = np.unique(y, return_inverse=True)
+    y_val = np.searchsorted(classes, y_val)
+    if kind == "five":
+        keep = y_val != 3
+        X_val, y_val = X_val[keep], y_val[keep]
+    weight = np.random.default_rng(0).random(len(y_val)) + 0.1  # kept in float32
+    return X, y, X_val, y_val, weight
+
+
+def expected(name, y, proba, weight=None, **options):
+    rule, penalty = find_rule(name)
+    labels = range(proba.shape[1])
+    options = {"penalty": penalty} | options
+    return LOSSES[rule.name](y, proba, sample_weight=weight, labels=labels, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["binary", "five"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_xgboost(name, kind, weighted):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, X_val, y_val, weight = data(kind)
+    weight = weight if weighted else None
+    model = xgboost.XGBClassifier(
+        n_estimators=60,
+        learning_rate=0.5,
+        eval_metric=our_xgboost.eval_metric(name),
+        early_stopping_rounds=5,
+    )
+    model.fit(
+        X,
+        y,
+        eval_set=[(X_val, y_val)],
+        sample_weight_eval_set=None if weight is None else [weight],
+        verbose=False,
+    )
+    history = model.evals_result()["validation_0"][name]
+    assert model.best_iteration == np.argmin(history) < 59
+    values = [
+        expected(
+            name, y_val, model.predict_proba(X_val, iteration_range=(0, k)), weight
+        )
+        for k in range(1, len(history) + 1)
+    ]
+    assert_allclose(history, values, rtol=1e-5)
+
+
+def test_xgboost_train():
+    xgboost = pytest.importorskip("xgboost")
+    X, y, X_val, y_val, weight = data("five")
+    valid = xgboost.DMatrix(X_val, y_val, weight=weight)
+    log = {}
+    booster = xgboost.train(
+        {"objective": "multi:softprob", "num_class": 5},
+        xgboost.DMatrix(X, y),
+        5,
+        evals=[(valid, "valid")],
+        custom_metric=our_xgboost.eval_metric("penalized_brier", scale="half"),
+        evals_result=log,
+        verbose_eval=False,
+    )
+    value = expected(
+        "penalized_brier", y_val, booster.predict(valid), weight, scale="half"
+    )
+    assert_allclose(log["valid"]["penalized_brier"][-1], value, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["binary", "five"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm_with_several_metrics(kind, weighted):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, X_val, y_val, weight = data(kind)
+    weight = weight if weighted else None
+    model = lightgbm.LGBMClassifier(
+        n_estimators=60, learning_rate=0.5, metric="None", verbose=-1
+    )
+    model.fit(
+        X,
+        y,
+        eval_X=X_val,
+        eval_y=y_val,
+        eval_sample_weight=None if weight is None else [weight],
+        eval_metric=[our_lightgbm.eval_metric(name) for name in NAMES],
+        callbacks=[lightgbm.early_stopping(5, first_metric_only=True, verbose=False)],
+    )
+    log = model.evals_result_["valid_0"]
+    assert list(log) == NAMES
+    assert model.best_iteration_ == np.argmin(log[NAMES[0]]) + 1 < 60
+    best = model.predict_proba(X_val)
+    for name in NAMES:
+        assert_allclose(
+            log[name][model.best_iteration_ - 1],
+            expected(name, y_val, best, weight),
+            rtol=1e-7,
+        )
+
+
+def test_lightgbm_train():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, X_val, y_val, weight = data("five")
+    train = lightgbm.Dataset(X, y)
+    log = {}
+    booster = lightgbm.train(
+        {"objective": "multiclass", "num_class": 5, "metric": "None", "verbose": -1},
+        train,
+        5,
+        valid_sets=[lightgbm.Dataset(X_val, y_val, weight=weight, reference=train)],
+        feval=our_lightgbm.eval_metric("penalized_log_loss"),
+        callbacks=[lightgbm.record_evaluation(log)],
+    )
+    value = expected("penalized_log_loss", y_val, booster.predict(X_val), weight)
+    assert_allclose(log["valid_0"]["penalized_log_loss"][-1], value, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["binary", "five"])
+@pytest.mark.parametrize("text", [False, True])
+def test_catboost(name, kind, text):
+    catboost = pytest.importorskip("catboost")
+    X, y, X_val, y_val, weight = data(kind)
+    labels = np.array(["a", "b", "c", "d", "e"]) if text else np.arange(5)
+    model = catboost.CatBoostClassifier(
+        iterations=60,
+        learning_rate=0.7,
+        depth=4,
+        eval_metric=our_catboost.EvalMetric(name),
+        random_seed=0,
+        allow_writing_files=False,
+        verbose=0,
+    )
+    valid = catboost.Pool(X_val, labels[y_val], weight=weight)
+    model.fit(X, labels[y], eval_set=valid, early_stopping_rounds=5)
+    log = model.evals_result_["validation"]["EvalMetric"]
+    assert model.best_iteration_ == np.argmin(log) < 59
+    value = expected(name, y_val, model.predict_proba(X_val), weight)
+    assert_allclose(log[model.best_iteration_], value, rtol=1e-7)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_bad_options_are_told_at_once(make):
+    with pytest.raises(ValueError, match="'rule' parameter must be one of"):
+        make("pbs")
+    with pytest.raises(TypeError, match=r"options of rule='penalized_log_loss' are \["):
+        make("penalized_log_loss", scale="mean")
+    with pytest.raises(ValueError, match="'ties' parameter must be one of"):
+        make("penalized_brier", ties="last")
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_metrics_print_and_pickle(make):
+    metric = make("penalized_brier", ties="split")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        restored = pickle.loads(pickle.dumps(metric))
+    assert repr(restored) == repr(metric)
+    assert "('penalized_brier', penalty='paper', ties='split')" in repr(metric)
