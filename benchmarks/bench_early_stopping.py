@@ -28,7 +28,7 @@ def make_data(n_train, n_val):
 
 
 def ratio(ours, *others, rounds=3):
-    """Times of the others in units of ours; they take turns, the best ones count."""
+    """Divide our best time by those of the others; they take turns."""
     functions = (ours, *others)
     best = np.full(len(functions), np.inf)
     for _ in range(rounds):
