@@ -8,6 +8,8 @@ labels of the validation data are not shown to the library.
 import inspect
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -43,6 +45,7 @@ class XGBoostStages(Stages):
     """`xgboost.XGBClassifier`."""
 
     encodes_labels = True
+    _booster = None
 
     def __init__(self, estimator):
         super().__init__(estimator)
@@ -58,6 +61,11 @@ class XGBoostStages(Stages):
         """Largest number of stages; XGBoost's default is 100."""
         return self.estimator.n_estimators or 100
 
+    @property
+    def can_resume(self):
+        """Whether nothing is drawn at random; XGBoost does not keep its generator."""
+        return not _draws_samples(self.estimator)
+
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from xgboost.callback import TrainingCallback
 
@@ -68,26 +76,42 @@ class XGBoostStages(Stages):
             return 0.0
 
         class AfterStage(TrainingCallback):
-            def after_iteration(self, model, epoch, evals_log):
+            def after_iteration(_, model, epoch, evals_log):
+                self._booster = model
                 return bool(on_stage(two_columns(seen.pop())))
 
         own = self.estimator.get_params().get("callbacks") or []
-        with _set_for_now(
-            self.estimator,
-            eval_metric=take_down,
-            early_stopping_rounds=None,
-            callbacks=[*own, AfterStage()],
-        ):
+        params = {
+            "eval_metric": take_down,
+            "early_stopping_rounds": None,
+            "callbacks": [*own, AfterStage()],
+            "n_estimators": self.n_stages - self.n_done,
+        }
+        with _set_for_now(self.estimator, **params):
             self.estimator.fit(
                 X,
                 y,
                 sample_weight=sample_weight,
                 eval_set=[(X_val, _no_labels(X_val, y))],
+                xgb_model=self._booster,
                 verbose=False,
             )
 
     def keep(self, stage):
         self.estimator._Booster = self.estimator.get_booster()[: stage + 1]
+
+    def dump(self):
+        return {"last": bytes(self._booster.save_raw("ubj"))}
+
+    def restore(self, models, n_done):
+        from xgboost import Booster
+
+        self._booster = _read(Booster, bytearray(models["last"]), "load_model")
+        self.n_done = n_done
+
+    def complete(self, X, y):
+        _fit_one_stage(self.estimator, X, y)
+        self.estimator._Booster = self._booster
 
     def staged_proba(self, X):
         from xgboost import DMatrix
@@ -110,6 +134,8 @@ class XGBoostStages(Stages):
 class LightGBMStages(Stages):
     """`lightgbm.LGBMClassifier`."""
 
+    _booster = None
+
     def __init__(self, estimator):
         super().__init__(estimator)
         if estimator.boosting_type in ("dart", "rf"):
@@ -118,6 +144,11 @@ class LightGBMStages(Stages):
                 "the weight of earlier stages as it trains, so no stage can be kept. "
                 "Use boosting_type='gbdt'."
             )
+
+    @property
+    def can_resume(self):
+        """Whether nothing is drawn at random; LightGBM does not keep its generator."""
+        return not _draws_samples(self.estimator)
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from lightgbm.callback import EarlyStopException
@@ -129,6 +160,7 @@ class LightGBMStages(Stages):
             return "stage", 0.0, True
 
         def after_stage(env):
+            self._booster = env.model
             if on_stage(two_columns(seen.pop())):
                 raise EarlyStopException(env.iteration, [])
 
@@ -138,13 +170,15 @@ class LightGBMStages(Stages):
             validation = {"eval_X": X_val, "eval_y": np.zeros(len(y_val))}
         else:
             validation = {"eval_set": [(X_val, y_val)]}
-        with _set_for_now(self.estimator, metric="None"):
+        n_left = self.n_stages - self.n_done
+        with _set_for_now(self.estimator, metric="None", n_estimators=n_left):
             self.estimator.fit(
                 X,
                 y,
                 sample_weight=sample_weight,
                 eval_metric=take_down,
                 callbacks=[after_stage],
+                init_model=self._booster,
                 **validation,
             )
 
@@ -154,6 +188,19 @@ class LightGBMStages(Stages):
         text = self.estimator.booster_.model_to_string(num_iteration=stage + 1)
         self.estimator._Booster = Booster(model_str=text)
         self.estimator._best_iteration = stage + 1
+
+    def dump(self):
+        return {"last": self._booster.model_to_string(num_iteration=-1).encode()}
+
+    def restore(self, models, n_done):
+        from lightgbm import Booster
+
+        self._booster = _read(Booster, models["last"].decode(errors="replace"))
+        self.n_done = n_done
+
+    def complete(self, X, y):
+        _fit_one_stage(self.estimator, X, y)
+        self.estimator._Booster = self._booster
 
     def staged_proba(self, X):
         margin = 0.0
@@ -199,6 +246,14 @@ class CatBoostStages(Stages):
         if stage + 1 < self.estimator.tree_count_:
             self.estimator.shrink(stage + 1)
 
+    def dump(self):
+        if not self.estimator.is_fitted():
+            return None
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cbm"
+            self.estimator.save_model(str(path))
+            return {"last": path.read_bytes()}
+
 
 class _CatBoostMetric:
     """Takes down the scores of the validation data, which come after the training's."""
@@ -233,6 +288,37 @@ def _to_proba(margin):
     if margin.ndim == 1:
         return two_columns(expit(margin))
     return softmax(margin, axis=1)
+
+
+def _draws_samples(estimator):
+    """Whether the parameters make each stage use some rows or features only."""
+    params = estimator.get_params()
+    shares = [
+        value
+        for name, value in params.items()
+        if name.startswith(("subsample", "colsample", "bagging_frac", "feature_frac"))
+        and not name.startswith("subsample_f")  # LightGBM's frequency, and its binning
+    ]
+    others = params.get("extra_trees"), params.get("data_sample_strategy") == "goss"
+    return any(share not in (None, 1) for share in shares) or any(others)
+
+
+def _fit_one_stage(estimator, X, y):
+    """Give an estimator all that it learns besides its booster."""
+    with _set_for_now(estimator, n_estimators=1):
+        estimator.fit(X, y)
+
+
+def _read(booster_class, data, method=None):
+    """Read a booster of a library in the library's own format."""
+    try:
+        if method is None:
+            return booster_class(model_str=data)
+        booster = booster_class()
+        getattr(booster, method)(data)
+        return booster
+    except Exception as exc:
+        raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
 
 
 def _no_labels(X_val, y):

@@ -10,6 +10,11 @@ from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from sklearn_superior.early_stopping._checkpoint import (
+    Checkpoint,
+    CheckpointStore,
+    fingerprint,
+)
 from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
 from sklearn_superior.early_stopping._stages import find_stages
 from sklearn_superior.early_stopping._stopper import EarlyStopper
@@ -53,6 +58,17 @@ class EarlyStoppingClassifier(
     validation_split : splitter, "last" or None, default=None
         A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
         `validation_fraction` of the rows, in each group if there are groups.
+
+    checkpoint_dir : str or path, default=None
+        Folder in which to keep a checkpoint: the scores so far, the last model and the
+        best one. It is written whole or not at all, at most every few stages where
+        writing takes long. Needs skops for estimators of scikit-learn.
+
+    resume : bool, default=False
+        Go on from the checkpoint in `checkpoint_dir`, if there is one, to the result
+        of training without a break. Where that is not possible training starts anew:
+        with `AdaBoostClassifier`, with `CatBoostClassifier`, and with XGBoost and
+        LightGBM if they draw rows or features at random.
 
     random_state : int, RandomState instance or None, default=None
         Chooses the validation samples. The estimator has a seed of its own.
@@ -123,6 +139,8 @@ class EarlyStoppingClassifier(
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
+        checkpoint_dir=None,
+        resume=False,
         random_state=None,
         verbose=0,
     ):
@@ -132,6 +150,8 @@ class EarlyStoppingClassifier(
         self.tol = tol
         self.validation_fraction = validation_fraction
         self.validation_split = validation_split
+        self.checkpoint_dir = checkpoint_dir
+        self.resume = resume
         self.random_state = random_state
         self.verbose = verbose
 
@@ -188,6 +208,8 @@ class EarlyStoppingClassifier(
         if stages.encodes_labels:
             y_train = np.searchsorted(self._own_classes, y_train)
         score = StageScorer(self.scoring, self.classes_, X_val, *val[1:])
+        saver = _Saver(self, stages, stopper, fingerprint_of=(y_train, val[1]))
+        stop = saver.restore()
         report = _Report(self, stages, stopper)
 
         def on_stage(y_proba):
@@ -195,9 +217,14 @@ class EarlyStoppingClassifier(
             stop = stopper.update(score(y_proba))
             if stopper.is_best:
                 stages.remember()
+            saver.stage_done()
             return report.stage_done() or stop
 
-        stages.fit(X_train, y_train, X_val, on_stage, weight)
+        if stop or stopper.n_iter >= stages.n_stages:  # nothing is left to train
+            stages.complete(X_train, y_train)
+        else:
+            stages.fit(X_train, y_train, X_val, on_stage, weight)
+            saver.save()
         report.finished()
         if stopper.best_iteration is None:
             raise ValueError(
@@ -318,6 +345,44 @@ class EarlyStoppingClassifier(
         if inner.classifier_tags is not None:
             tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+
+class _Saver:
+    """Keeps the checkpoint, and takes it up again."""
+
+    def __init__(self, classifier, stages, stopper, fingerprint_of):
+        self.stages, self.stopper = stages, stopper
+        self.resume = classifier.resume
+        self.store = None
+        if classifier.checkpoint_dir is None:
+            if classifier.resume:
+                raise ValueError("resume=True needs a checkpoint_dir.")
+        else:
+            self.store = CheckpointStore(classifier.checkpoint_dir)
+            self.fingerprint = fingerprint(stages.estimator, *fingerprint_of)
+
+    def restore(self):
+        """Take up a checkpoint, if wanted; return whether training is over."""
+        checkpoint = self.store.load() if self.store and self.resume else None
+        if checkpoint is None or not self.stages.can_resume:
+            return False
+        if checkpoint.fingerprint != self.fingerprint:
+            raise ValueError(
+                f"{self.store.path} is of another estimator or other data. Remove it, "
+                "or use another checkpoint_dir."
+            )
+        stop = any([self.stopper.update(score) for score in checkpoint.scores])
+        self.stages.restore(checkpoint.models, len(checkpoint.scores))
+        return stop
+
+    def stage_done(self):
+        if self.store is not None and self.store.is_due():
+            self.save()
+
+    def save(self):
+        models = self.stages.dump() if self.store is not None else None
+        if models is not None:
+            self.store.save(Checkpoint(self.fingerprint, self.stopper.scores, models))
 
 
 class _Report:

@@ -6,11 +6,13 @@ library has at hand, so that a stage costs the prediction of that stage alone.
 """
 
 from abc import ABC, abstractmethod
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 
+from sklearn_superior.early_stopping._checkpoint import dump_sklearn, load_sklearn
 from sklearn_superior.utils._sklearn_compat import (
+    copy_unfinished_hist,
     fit_with_validation_hook,
     keep_hist_iterations,
 )
@@ -51,6 +53,10 @@ class Stages(ABC):
     budget = "n_estimators"
     # Whether the estimator wants the labels to be 0, 1, … instead of any.
     encodes_labels = False
+    # Whether training can go on from what `dump` returns, to the same result.
+    can_resume = False
+    # Number of stages that `restore` has brought.
+    n_done = 0
 
     def __init__(self, estimator):
         self.estimator = estimator
@@ -92,9 +98,28 @@ class Stages(ABC):
         """Yield the probabilities of a fitted estimator, stage by stage."""
         yield from self.estimator.staged_predict_proba(X)
 
+    def dump(self):
+        """Return the models of a checkpoint, as bytes under the names last and best.
+
+        Called within `on_stage` and after `fit`. None if there is no model to be had.
+        """
+        return None
+
+    def restore(self, models, n_done):
+        """Take over the models of a checkpoint after `n_done` stages."""
+        raise TypeError(f"{type(self).__name__} cannot go on after a break.")
+
+    def complete(self, X, y):  # noqa: B027
+        """Make a restored estimator usable if there is nothing left to train.
+
+        Only needed by those whose checkpoint is less than the estimator.
+        """
+
 
 class GradientBoostingStages(Stages):
     """`sklearn.ensemble.GradientBoostingClassifier`."""
+
+    can_resume = True
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         staged = None
@@ -103,21 +128,41 @@ class GradientBoostingStages(Stages):
             nonlocal staged
             if staged is None:  # opened now, it goes on tree by tree
                 staged = estimator.staged_predict_proba(X_val)
+                for _ in range(self.n_done):
+                    next(staged)
+            self._n_trained = stage + 1
             return on_stage(next(staged))
 
-        patience = self.estimator.n_iter_no_change
-        self.estimator.set_params(n_iter_no_change=None)
-        self.estimator.fit(X, y, sample_weight=sample_weight, monitor=monitor)
-        self.estimator.set_params(n_iter_no_change=patience)
+        model = self.estimator
+        own = {
+            "n_iter_no_change": model.n_iter_no_change,
+            "warm_start": model.warm_start,
+        }
+        model.set_params(n_iter_no_change=None, warm_start=self.n_done > 0)
+        model.fit(X, y, sample_weight=sample_weight, monitor=monitor)
+        model.set_params(**own)
 
     def keep(self, stage):
-        n_kept = stage + 1
-        for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
-            if hasattr(self.estimator, name):
-                setattr(self.estimator, name, getattr(self.estimator, name)[:n_kept])
-        if hasattr(self.estimator, "oob_scores_"):
-            self.estimator.oob_score_ = self.estimator.oob_scores_[-1]
-        self.estimator.n_estimators_ = n_kept
+        _cut_gradient_boosting(self.estimator, stage + 1)
+
+    def dump(self):
+        so_far = copy(self.estimator)
+        _cut_gradient_boosting(so_far, self._n_trained)
+        return {"last": dump_sklearn(so_far)}
+
+    def restore(self, models, n_done):
+        params = self.estimator.get_params()
+        self.estimator = load_sklearn(models["last"]).set_params(**params)
+        self.n_done = self._n_trained = n_done
+
+
+def _cut_gradient_boosting(model, n_kept):
+    for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:n_kept])
+    if hasattr(model, "oob_scores_"):
+        model.oob_score_ = model.oob_scores_[-1]
+    model.n_estimators_ = n_kept
 
 
 class HistGradientBoostingStages(Stages):
@@ -125,11 +170,21 @@ class HistGradientBoostingStages(Stages):
 
     budget = "max_iter"
 
+    can_resume = True
+
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         fit_with_validation_hook(self.estimator, X, y, X_val, on_stage, sample_weight)
 
     def keep(self, stage):
         keep_hist_iterations(self.estimator, stage + 1)
+
+    def dump(self):
+        return {"last": dump_sklearn(copy_unfinished_hist(self.estimator))}
+
+    def restore(self, models, n_done):
+        params = self.estimator.get_params()
+        self.estimator = load_sklearn(models["last"]).set_params(**params)
+        self.n_done = n_done
 
 
 class AdaBoostStages(Stages):
@@ -145,25 +200,43 @@ class AdaBoostStages(Stages):
         for name in ("estimators_", "estimator_weights_", "estimator_errors_"):
             setattr(self.estimator, name, getattr(self.estimator, name)[: stage + 1])
 
+    def dump(self):
+        return {"last": dump_sklearn(self.estimator)}
+
 
 class PartialFitStages(Stages):
     """Anything with `partial_fit`, `predict_proba`, `max_iter`: a stage is an epoch."""
 
     budget = "max_iter"
+    can_resume = True
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         classes = np.unique(y)
-        for _ in range(self.n_stages):
+        for _ in range(self.n_done, self.n_stages):
             self.estimator.partial_fit(X, y, classes=classes, **options)
             if on_stage(self.estimator.predict_proba(X_val)):
                 break
+
+    _remembered = None
 
     def remember(self):
         self._remembered = deepcopy(self.estimator)
 
     def keep(self, stage):
         self.estimator = self._remembered
+
+    def dump(self):
+        models = {"last": dump_sklearn(self.estimator)}
+        if self._remembered is not None:
+            models["best"] = dump_sklearn(self._remembered)
+        return models
+
+    def restore(self, models, n_done):
+        self.estimator = load_sklearn(models["last"])
+        if "best" in models:
+            self._remembered = load_sklearn(models["best"])
+        self.n_done = n_done
 
     def staged_proba(self, X):
         raise TypeError(

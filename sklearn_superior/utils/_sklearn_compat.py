@@ -4,6 +4,7 @@
 """
 
 import gc
+from copy import copy
 from itertools import count
 
 import numpy as np
@@ -29,6 +30,7 @@ count_rows = _num_samples
 __all__ = [
     "BaseScorer",
     "array_namespace",
+    "copy_unfinished_hist",
     "fit_with_validation_hook",
     "keep_hist_iterations",
     "move_to",
@@ -79,10 +81,12 @@ def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
     Scorers that are known by name get predictions that grow with each iteration,
     where any other scorer predicts all trees again. So the hook poses as a scorer
     with a name of its own while the model is fitted. It is called on training data,
-    then on validation data, and the first time before there is any tree.
+    then on validation data, and the first time before there is any tree. A model that
+    already has trees goes on after these.
     """
     name = f"_sklearn_superior_hook_{next(_fit_numbers)}"
-    calls = count()
+    is_new = not model._is_fitted()
+    calls = count(0 if is_new else 2)
 
     def hook(estimator, X, y, sample_weight=None):
         call = next(calls)
@@ -99,10 +103,14 @@ def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
         "scoring": name,
         "n_iter_no_change": 1,
         "tol": 0.0,
+        "warm_start": not is_new,
     }
     before = {key: getattr(model, key) for key in params}
     model.set_params(**params)
     _SCORERS[name] = hook
+    if not is_new:
+        model._scorer = hook
+        model.train_score_ = model.validation_score_ = np.array([-1.0])
     try:
         y_val = np.full(_num_samples(X_val), np.asarray(y)[0])
         model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
@@ -111,6 +119,16 @@ def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
         model.set_params(**before)
     model._scorer = None
     model.train_score_ = model.validation_score_ = np.array([])
+
+
+def copy_unfinished_hist(model):
+    """Copy a HistGradientBoostingClassifier while it is fitted, for a checkpoint."""
+    unfinished = copy(model)
+    for name in ("_scorer", "_raw_predict", "_in_fit"):
+        vars(unfinished).pop(name, None)
+    unfinished.train_score_ = unfinished.validation_score_ = np.array([])
+    unfinished.scoring = "loss"
+    return unfinished
 
 
 def keep_hist_iterations(model, n_kept):

@@ -65,6 +65,12 @@ FAMILIES = {
 ENSEMBLES = [name for name in FAMILIES if name not in ("MLP", "SGD")]
 
 
+def resumable(name):
+    """Return an estimator whose training can go on after a break."""
+    model = FAMILIES[name]()
+    return model.set_params(subsample=1.0) if name == "XGBoost" else model
+
+
 def make_data(kind):
     """Return X, y, X_val, y_val: noisy enough that training overfits."""
     n_classes = {"binary": 2, "five": 5, "missing": 4}[kind]

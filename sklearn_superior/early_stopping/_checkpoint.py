@@ -1,0 +1,144 @@
+"""The state of training on disk: written whole or not at all, read without trust.
+
+A checkpoint is one archive with the scores so far, the last model and, where that
+cannot be cut back to it, the best one. It is written beside the old one and then
+takes its place, so that a kill at any moment leaves one of the two.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from sklearn_superior.utils._optional import import_optional
+
+_FILE = "checkpoint.zip"
+_FORMAT = "sklearn-superior checkpoint 1"
+
+# Types that models hold besides those that skops trusts itself. They carry numbers
+# only; loading one runs no code of the file's choice.
+_TRUSTED = {
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+}
+
+
+@dataclass
+class Checkpoint:
+    """What is needed to go on: the scores of the stages, and the models."""
+
+    fingerprint: str  # of the estimator and the data that it was trained on
+    scores: list
+    models: dict = field(default_factory=dict)  # name -> bytes
+
+
+class CheckpointStore:
+    """Where checkpoints are kept.
+
+    Parameters
+    ----------
+    directory : str or path
+        Created if it is missing.
+    """
+
+    def __init__(self, directory):
+        self.path = Path(directory) / _FILE
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise ValueError(
+                f"The 'checkpoint_dir' parameter must be a folder. Got {directory!r}: "
+                f"{exc}"
+            ) from exc
+        self._next_save = 0.0
+
+    def is_due(self):
+        """Tell whether to save: so seldom that it takes a tenth of the time at most."""
+        return perf_counter() >= self._next_save
+
+    def save(self, checkpoint):
+        """Write a checkpoint in place of the last one."""
+        start = perf_counter()
+        buffer = BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            meta = {
+                "format": _FORMAT,
+                "fingerprint": checkpoint.fingerprint,
+                # JSON has no NaN; a string says the same.
+                "scores": [repr(score) for score in checkpoint.scores],
+            }
+            archive.writestr("meta.json", json.dumps(meta))
+            for name, data in checkpoint.models.items():
+                archive.writestr(name, data)
+        write_atomically(self.path, buffer.getvalue())
+        self._next_save = perf_counter() + 10 * (perf_counter() - start)
+
+    def load(self):
+        """Read the checkpoint; None if there is none."""
+        if not self.path.exists():
+            return None
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                meta = json.loads(archive.read("meta.json"))
+                names = [name for name in archive.namelist() if name != "meta.json"]
+                models = {name: archive.read(name) for name in names}
+            if meta["format"] != _FORMAT:
+                raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
+            scores = [float(score) for score in meta["scores"]]
+            return Checkpoint(meta["fingerprint"], scores, models)
+        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as exc:
+            raise ValueError(
+                f"{self.path} is damaged or no checkpoint: {exc}. Remove it to start "
+                "anew."
+            ) from exc
+
+
+def write_atomically(path, data):
+    """Write bytes to a file that exists afterwards either whole or as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def fingerprint(estimator, *arrays):
+    """Tell the estimator's class and the data, in a few characters."""
+    digest = hashlib.sha256(type(estimator).__name__.encode())
+    for array in arrays:
+        array = np.asarray(array)
+        digest.update(repr((array.shape, array.tolist())).encode())
+    return digest.hexdigest()
+
+
+def dump_sklearn(estimator):
+    """Bytes of a scikit-learn estimator, in the format of skops."""
+    skops = import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
+    return skops.dumps(estimator)
+
+
+def load_sklearn(data):
+    """Estimator from `dump_sklearn`; refuses types that are not known to be safe."""
+    skops = import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
+    try:
+        found = set(skops.get_untrusted_types(data=data))
+        if found <= _TRUSTED:
+            return skops.loads(data, trusted=sorted(found))
+    except Exception as exc:
+        raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
+    raise ValueError(
+        f"The checkpoint is refused: it holds types {sorted(found - _TRUSTED)}, which "
+        "are not part of a model."
+    )

@@ -1,0 +1,102 @@
+"""Kill training at random moments and go on; run as a script by test_checkpoint.py.
+
+Every fit runs in a process forked from this one, which itself never trains: threads
+of the libraries do not survive a fork.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import lightgbm  # noqa: F401
+import xgboost  # noqa: F401
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import neg_penalized_brier_scorer
+from tests.early_stopping.families import make_data, resumable
+
+RESUMABLE = [
+    "GradientBoosting",
+    "HistGradientBoosting",
+    "XGBoost",
+    "LightGBM",
+    "MLP",
+    "SGD",
+]
+
+
+def slow_scorer(estimator, X, y):
+    time.sleep(0.01)
+    return neg_penalized_brier_scorer(estimator, X, y)
+
+
+def train(name, directory, result, scoring):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(
+        resumable(name),
+        scoring=scoring,
+        n_iter_no_change=25,
+        checkpoint_dir=directory,
+        resume=True,
+    )
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    outcome = {
+        "best": model.best_iteration_,
+        "scores": model.validation_scores_.tolist(),
+        "proba": model.predict_proba(X_val).tolist(),
+    }
+    result.write_text(json.dumps(outcome))
+
+
+def in_child(*args):
+    pid = os.fork()
+    if pid == 0:
+        warnings.simplefilter("ignore")
+        code = 1
+        try:
+            train(*args)
+            code = 0
+        finally:
+            os._exit(code)
+    return pid
+
+
+def finish(*args):
+    _, status = os.waitpid(in_child(*args), 0)
+    if status:
+        raise SystemExit(f"{args[0]}: training failed with status {status}")
+    return json.loads(args[2].read_text())
+
+
+def main(n_kills):
+    random.seed(0)
+    outcome = []
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        references = {}
+        for k in range(n_kills):
+            name = RESUMABLE[k % len(RESUMABLE)]
+            result, directory = folder / f"{k}.json", folder / f"{k}"
+            if name not in references:
+                references[name] = finish(
+                    name, folder / name, result, neg_penalized_brier_scorer
+                )
+            pid = in_child(name, directory, result, slow_scorer)
+            while not (directory / "checkpoint.zip").exists():
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.4))
+            os.kill(pid, signal.SIGKILL)
+            killed = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+            resumed = finish(name, directory, result, neg_penalized_brier_scorer)
+            outcome.append([name, killed, resumed, references[name]])
+    print(json.dumps(outcome))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
