@@ -1,16 +1,29 @@
 """A first look at superior scoring rules, on data that comes with scikit-learn."""
 
+import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import (
     neg_penalized_brier_scorer,
     penalized_brier_score_loss,
     penalized_log_loss,
+)
+from sklearn_superior.model_selection import (
+    HBlockSplit,
+    recommended_gap,
+    sliding_windows,
 )
 
 
@@ -80,6 +93,51 @@ def grid_search():
     print("  three rows are an illustration, not evidence.\n")
 
 
+def h_blocks():
+    """Cross-validate overlapping windows of two walks, with and without a leak."""
+    print(
+        "Windows of two noisy, drifting signals that overlap by 75 %: whose are they?\n"
+    )
+    rng = np.random.default_rng(0)
+    signal = np.cumsum(rng.normal(scale=0.3, size=4000)) + rng.normal(size=4000)
+    person = np.repeat(["Ann", "Bob"], 2000)
+    windows = sliding_windows(signal, person, length=40, groups=person)
+    gap = recommended_gap(length=40, overlap=0.75)
+    blocks = HBlockSplit(n_validation_blocks=0, n_test_blocks=2, step=2, gap=gap)
+    rows = []
+    for name, cv, groups in [
+        ("random folds", KFold(5, shuffle=True, random_state=0), None),
+        (f"blocks with a gap of {gap}", blocks, windows.groups),
+    ]:
+        scores = cross_val_score(
+            KNeighborsClassifier(), windows.X[:, 0], windows.y, cv=cv, groups=groups
+        )
+        rows.append([name, float(scores.mean())])
+    print_table(["cross-validation", "accuracy"], rows)
+
+
+def early_stopping():
+    """Stop a booster by PBS and keep its best stage."""
+    print("HistGradientBoosting on the digits, at most 300 iterations\n")
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
+    booster = HistGradientBoostingClassifier(
+        max_iter=300, max_leaf_nodes=5, random_state=0
+    )
+    rows = []
+    for name, scoring in {
+        "log loss": "neg_log_loss",
+        "PBS": neg_penalized_brier_scorer,
+    }.items():
+        model = EarlyStoppingClassifier(booster, scoring=scoring, random_state=0)
+        predicted = model.fit(X, y).predict(X_test)
+        f1 = float(f1_score(y_test, predicted, average="macro"))
+        rows.append([name, f"{model.n_iter_}", f"{model.best_iteration_ + 1}", f1])
+    print_table(["stopped by", "trained", "kept", "test F1"], rows)
+
+
 if __name__ == "__main__":
     two_forecasts()
     grid_search()
+    h_blocks()
+    early_stopping()

@@ -119,7 +119,9 @@ def fingerprint(estimator, *arrays):
     digest = hashlib.sha256(type(estimator).__name__.encode())
     for array in arrays:
         array = np.asarray(array)
-        digest.update(repr((array.shape, array.tolist())).encode())
+        array = array.astype(str) if array.dtype.kind == "O" else array
+        digest.update(repr((array.shape, array.dtype.kind)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
