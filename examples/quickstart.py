@@ -95,11 +95,11 @@ def grid_search():
 
 def h_blocks():
     """Cross-validate overlapping windows of two walks, with and without a leak."""
-    print(
-        "Windows of two noisy, drifting signals that overlap by 75 %: whose are they?\n"
-    )
+    print("Windows of two noisy, drifting signals, which overlap by 75 %: whose?\n")
     rng = np.random.default_rng(0)
-    signal = np.cumsum(rng.normal(scale=0.3, size=4000)) + rng.normal(size=4000)
+    drift = np.cumsum(rng.normal(scale=0.2, size=(2, 2000)), axis=1)
+    drift -= drift.mean(axis=1, keepdims=True)
+    signal = drift.ravel() + rng.normal(size=4000)
     person = np.repeat(["Ann", "Bob"], 2000)
     windows = sliding_windows(signal, person, length=40, groups=person)
     gap = recommended_gap(length=40, overlap=0.75)
