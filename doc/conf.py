@@ -17,6 +17,7 @@ extensions = [
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 nitpicky = False
 

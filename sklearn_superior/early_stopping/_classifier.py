@@ -90,7 +90,7 @@ class EarlyStoppingClassifier(
     n_iter_ : int
         Number of stages that were trained.
 
-    validation_scores_ : ndarray of shape (n_iter_,)
+    validation_scores_ : ndarray of shape (n_iterations,)
         The score of each stage.
 
     classes_ : ndarray of shape (n_classes,)
@@ -99,7 +99,7 @@ class EarlyStoppingClassifier(
     n_features_in_ : int
         Number of features.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has names that are all strings.
 
     See Also
