@@ -46,10 +46,9 @@ class _ScoreFunction:
         self, y_true, y_proba, *, labels=None, pos_label=None, declared=(), **options
     ):
         """Evaluate the loss; `declared` are further classes that may occur."""
-        if _holds_labels(y_proba):
-            known = np.union1d(y_true, y_proba) if labels is None else labels
-            labels, y_proba = np.unique(known), np.asarray(y_proba)
-            y_proba = (y_proba[:, None] == labels).astype(np.float64)
+        if labels is None and _holds_labels(y_proba):
+            labels, decisions = np.union1d(y_true, y_proba), np.asarray(y_proba)
+            y_proba = (decisions[:, None] == labels).astype(np.float64)
         elif labels is not None:
             labels, y_proba, pos_label = _with_all_classes(
                 y_true, y_proba, as_host_array(labels, "labels"), pos_label, declared

@@ -162,6 +162,22 @@ def test_columns_are_matched_to_the_classes_of_the_estimator(data):
     assert_allclose(neg_penalized_brier_scorer(Unsorted().fit(X, y), X, y), ordered)
 
 
+class Hard(GaussianNB):
+    """Gives whole numbers as probabilities."""
+
+    def predict_proba(self, X):
+        return (super().predict_proba(X) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("name_labels", [False, True])
+def test_probabilities_may_be_whole_numbers(name_labels):
+    X, y = CANCER
+    y = text(y) if name_labels else y
+    model = Hard().fit(X, y)
+    error = np.mean(model.predict(X) != y)
+    assert_allclose(neg_penalized_brier_scorer(model, X, y), -2.5 * error)
+
+
 class Counting(GaussianNB):
     """Counts the calls of predict_proba."""
 
