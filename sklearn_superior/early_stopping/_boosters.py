@@ -7,6 +7,7 @@ labels of the validation data are not shown to the library.
 
 import inspect
 import warnings
+from abc import abstractmethod
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,11 +42,38 @@ def _forget_param(estimator, key):
     vars(estimator).pop(key, None)
 
 
-class XGBoostStages(Stages):
+class _BoosterStages(Stages):
+    """What XGBoost and LightGBM share: a booster that can be read and continued."""
+
+    _booster = None
+
+    @property
+    def can_resume(self):
+        """Whether nothing is drawn at random: the generators cannot be read off."""
+        return not _draws_samples(self.estimator)
+
+    @abstractmethod
+    def _read(self, data):
+        """Booster from the bytes that `dump` made."""
+
+    def restore(self, models, n_done):
+        try:
+            self._booster = self._read(models["last"])
+        except Exception as exc:
+            raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
+        self.n_done = n_done
+
+    def complete(self, X, y):
+        # One stage brings all that the estimator knows besides its booster.
+        with _set_for_now(self.estimator, n_estimators=1):
+            self.estimator.fit(X, y)
+        self.estimator._Booster = self._booster
+
+
+class XGBoostStages(_BoosterStages):
     """`xgboost.XGBClassifier`."""
 
     encodes_labels = True
-    _booster = None
 
     def __init__(self, estimator):
         super().__init__(estimator)
@@ -60,11 +88,6 @@ class XGBoostStages(Stages):
     def n_stages(self):
         """Largest number of stages; XGBoost's default is 100."""
         return self.estimator.n_estimators or 100
-
-    @property
-    def can_resume(self):
-        """Whether nothing is drawn at random; XGBoost does not keep its generator."""
-        return not _draws_samples(self.estimator)
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from xgboost.callback import TrainingCallback
@@ -103,15 +126,12 @@ class XGBoostStages(Stages):
     def dump(self):
         return {"last": bytes(self._booster.save_raw("ubj"))}
 
-    def restore(self, models, n_done):
+    def _read(self, data):
         from xgboost import Booster
 
-        self._booster = _read(Booster, bytearray(models["last"]), "load_model")
-        self.n_done = n_done
-
-    def complete(self, X, y):
-        _fit_one_stage(self.estimator, X, y)
-        self.estimator._Booster = self._booster
+        booster = Booster()
+        booster.load_model(bytearray(data))
+        return booster
 
     def staged_proba(self, X):
         from xgboost import DMatrix
@@ -131,10 +151,8 @@ class XGBoostStages(Stages):
             data.set_base_margin(margin)  # the next stage adds to this one
 
 
-class LightGBMStages(Stages):
+class LightGBMStages(_BoosterStages):
     """`lightgbm.LGBMClassifier`."""
-
-    _booster = None
 
     def __init__(self, estimator):
         super().__init__(estimator)
@@ -144,11 +162,6 @@ class LightGBMStages(Stages):
                 "the weight of earlier stages as it trains, so no stage can be kept. "
                 "Use boosting_type='gbdt'."
             )
-
-    @property
-    def can_resume(self):
-        """Whether nothing is drawn at random; LightGBM does not keep its generator."""
-        return not _draws_samples(self.estimator)
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from lightgbm.callback import EarlyStopException
@@ -192,15 +205,10 @@ class LightGBMStages(Stages):
     def dump(self):
         return {"last": self._booster.model_to_string(num_iteration=-1).encode()}
 
-    def restore(self, models, n_done):
+    def _read(self, data):
         from lightgbm import Booster
 
-        self._booster = _read(Booster, models["last"].decode(errors="replace"))
-        self.n_done = n_done
-
-    def complete(self, X, y):
-        _fit_one_stage(self.estimator, X, y)
-        self.estimator._Booster = self._booster
+        return Booster(model_str=data.decode())
 
     def staged_proba(self, X):
         margin = 0.0
@@ -301,24 +309,6 @@ def _draws_samples(estimator):
     ]
     others = params.get("extra_trees"), params.get("data_sample_strategy") == "goss"
     return any(share not in (None, 1) for share in shares) or any(others)
-
-
-def _fit_one_stage(estimator, X, y):
-    """Give an estimator all that it learns besides its booster."""
-    with _set_for_now(estimator, n_estimators=1):
-        estimator.fit(X, y)
-
-
-def _read(booster_class, data, method=None):
-    """Read a booster of a library in the library's own format."""
-    try:
-        if method is None:
-            return booster_class(model_str=data)
-        booster = booster_class()
-        getattr(booster, method)(data)
-        return booster
-    except Exception as exc:
-        raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
 
 
 def _no_labels(X_val, y):

@@ -1,7 +1,8 @@
 """When to stop: pure bookkeeping over scores."""
 
 from math import inf, isnan
-from numbers import Integral, Real
+
+from sklearn_superior.utils._params import check_integer, check_real
 
 
 class EarlyStopper:
@@ -69,17 +70,8 @@ class EarlyStopper:
     """
 
     def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
-        is_integer = isinstance(n_iter_no_change, Integral)
-        if not is_integer or isinstance(n_iter_no_change, bool) or n_iter_no_change < 1:
-            raise ValueError(
-                "The 'n_iter_no_change' parameter must be an int in the range "
-                f"[1, inf). Got {n_iter_no_change!r}."
-            )
-        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= tol < inf:
-            raise ValueError(
-                "The 'tol' parameter must be a float in the range [0, inf). "
-                f"Got {tol!r}."
-            )
+        check_integer("n_iter_no_change", n_iter_no_change, least=1)
+        check_real("tol", tol)
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.greater_is_better = greater_is_better

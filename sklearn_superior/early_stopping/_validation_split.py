@@ -1,10 +1,9 @@
 """Which rows to validate on."""
 
-from numbers import Real
-
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from sklearn_superior.utils._params import check_real
 from sklearn_superior.utils._sklearn_compat import count_rows
 
 
@@ -33,12 +32,7 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
             "The 'validation_split' parameter must be a splitter, 'last' or None. "
             f"Got {split!r}."
         )
-    is_number = isinstance(fraction, Real) and not isinstance(fraction, bool)
-    if not (is_number and 0 < fraction < 1):
-        raise ValueError(
-            "The 'validation_fraction' parameter must be a float in the range (0, 1). "
-            f"Got {fraction!r}."
-        )
+    check_real("validation_fraction", fraction, below=1, open_low=True)
     if split == "last":
         return _last_rows(count_rows(X), groups, fraction)
     return _random_rows(y, fraction, random_state)

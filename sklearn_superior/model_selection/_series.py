@@ -51,14 +51,9 @@ def find_series(X, groups):
         raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
     try:
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-        names, codes = np.unique(groups[starts], return_inverse=True)
-        is_missing = any(name is None or name != name for name in names.tolist())
-    except TypeError as exc:  # None or pandas.NA, or text beside numbers
-        raise ValueError(
-            f"groups must hold values of one type, none of them missing: {exc}"
-        ) from exc
-    if is_missing:
-        raise ValueError("groups must not contain missing values.")
+    except TypeError:  # pandas.NA, which `distinct` reports
+        starts = np.arange(n_rows)
+    names, codes = distinct(groups[starts], "groups")
     lengths = np.diff(np.r_[starts, n_rows])
     if len(starts) == len(names):  # each series is in one piece
         return Series(names[codes], lengths, None)
@@ -66,3 +61,17 @@ def find_series(X, groups):
         codes = codes.astype(np.uint16)  # which are sorted by counting
     codes = np.repeat(codes, lengths)
     return Series(names, np.bincount(codes), np.argsort(codes, kind="stable"))
+
+
+def distinct(values, name):
+    """Sorted distinct values and the number of each value among them."""
+    try:
+        found, codes = np.unique(values, return_inverse=True)
+        is_missing = any(value is None or value != value for value in found.tolist())
+    except TypeError as exc:  # None or pandas.NA, or text beside numbers
+        raise ValueError(
+            f"{name} must hold values of one type, none of them missing: {exc}"
+        ) from exc
+    if is_missing:
+        raise ValueError(f"{name} must not contain missing values.")
+    return found, codes

@@ -1,12 +1,12 @@
 """h-block cross-validation: contiguous blocks of every series move along."""
 
 import warnings
-from numbers import Integral
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_superior.model_selection._series import find_series
+from sklearn_superior.utils._params import check_integer
 
 _TRAIN, _VALIDATION, _TEST, _DROPPED = range(4)
 
@@ -283,21 +283,21 @@ class HBlockSplit(BaseCrossValidator):
 
     def _check_parameters(self):
         """Check all parameters; return the numbers of validation and test blocks."""
-        _check_integer("n_blocks", self.n_blocks, least=3)
+        check_integer("n_blocks", self.n_blocks, least=3)
         n_validation, n_test = self.n_validation_blocks, self.n_test_blocks
         if n_validation is None:
             n_validation = self.n_blocks // 5
         if n_test is None:
             n_test = max(1, 3 * self.n_blocks // 10)
-        _check_integer("n_validation_blocks", n_validation, least=0)
-        _check_integer("n_test_blocks", n_test, least=1)
+        check_integer("n_validation_blocks", n_validation, least=0)
+        check_integer("n_test_blocks", n_test, least=1)
         if n_validation + n_test >= self.n_blocks:
             raise ValueError(
                 f"{n_validation} validation and {n_test} test blocks leave no training "
                 f"block: n_blocks={self.n_blocks} must be larger than their sum."
             )
-        _check_integer("step", self.step, least=1)
-        _check_integer("gap", self.gap, least=0)
+        check_integer("step", self.step, least=1)
+        check_integer("gap", self.gap, least=0)
         if not isinstance(self.circular, bool | np.bool_):
             raise ValueError(
                 f"The 'circular' parameter must be a bool. Got {self.circular!r}."
@@ -314,14 +314,6 @@ class HBlockSplit(BaseCrossValidator):
                 f"n_blocks={self.n_blocks}."
             )
         return n_validation, n_test
-
-
-def _check_integer(name, value, least):
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(
-            f"The {name!r} parameter must be an int in the range [{least}, inf). "
-            f"Got {value!r}."
-        )
 
 
 def _rows(roles, role):

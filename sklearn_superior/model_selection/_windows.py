@@ -1,7 +1,6 @@
 """Windows that slide over series and never cross from one into another."""
 
 import warnings
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from sklearn_superior.model_selection._series import find_series
+from sklearn_superior.model_selection._series import distinct, find_series
+from sklearn_superior.utils._params import check_integer, check_real
 
 
 class Windows(NamedTuple):
@@ -177,18 +177,8 @@ def recommended_gap(length, overlap):
 
 
 def _step(length, overlap):
-    is_integer = isinstance(length, Integral) and not isinstance(length, bool)
-    if not (is_integer and length >= 1):
-        raise ValueError(
-            f"The 'length' parameter must be an int in the range [1, inf). "
-            f"Got {length!r}."
-        )
-    is_number = isinstance(overlap, Real) and not isinstance(overlap, bool)
-    if not (is_number and 0 <= overlap < 1):
-        raise ValueError(
-            f"The 'overlap' parameter must be a float in the range [0, 1). "
-            f"Got {overlap!r}."
-        )
+    check_integer("length", length, least=1)
+    check_real("overlap", overlap, below=1)
     return max(1, int(length) - int(overlap * length))
 
 
@@ -219,16 +209,7 @@ def _window_starts(series, length, step, *, named):
 def _encode_labels(X, y, label):
     """Distinct labels, and the number of each point's label among them."""
     check_consistent_length(X, y)
-    y = column_or_1d(y)
-    try:
-        labels, codes = np.unique(y, return_inverse=True)
-        is_missing = any(value is None or value != value for value in labels.tolist())
-    except TypeError as exc:  # None or pandas.NA, or text beside numbers
-        raise ValueError(
-            f"y must hold labels of one type, none of them missing: {exc}"
-        ) from exc
-    if is_missing:
-        raise ValueError("y must not contain missing values.")
+    labels, codes = distinct(column_or_1d(y), "y")
     if label != "last" and labels.dtype.kind == "f" and np.any(labels % 1):
         raise ValueError(
             f"label={label!r} needs class labels, but y is continuous. "

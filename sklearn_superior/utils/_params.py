@@ -1,0 +1,38 @@
+"""Checks of parameters, with errors that say what is allowed and what came."""
+
+from math import inf
+from numbers import Integral, Real
+
+
+def check_integer(name, value, *, least):
+    """Check that a parameter is an int from `least` up.
+
+    Examples
+    --------
+    >>> check_integer("gap", -1, least=0)
+    Traceback (most recent call last):
+    ValueError: The 'gap' parameter must be an int in the range [0, inf). Got -1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(
+            f"The {name!r} parameter must be an int in the range [{least}, inf). "
+            f"Got {value!r}."
+        )
+
+
+def check_real(name, value, *, low=0, below=inf, open_low=False):
+    """Check that a parameter is a number in [low, below), or in (low, below).
+
+    Examples
+    --------
+    >>> check_real("overlap", 75, below=1)
+    Traceback (most recent call last):
+    ValueError: The 'overlap' parameter must be a float in the range [0, 1). Got 75.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and low <= value < below) or (open_low and value == low):
+        bracket = "(" if open_low else "["
+        raise ValueError(
+            f"The {name!r} parameter must be a float in the range "
+            f"{bracket}{low}, {below}). Got {value!r}."
+        )
