@@ -83,11 +83,17 @@ class XGBoostStages(_BoosterStages):
                 f"XGBClassifier(booster={booster!r}) changes earlier stages as it "
                 "trains, so no stage can be kept. Use booster='gbtree'."
             )
+        if estimator.get_params().get("objective") == "multi:softmax":
+            raise ValueError(
+                "XGBClassifier(objective='multi:softmax') gives no probabilities. Use "
+                "objective='multi:softprob'."
+            )
 
     @property
     def n_stages(self):
         """Largest number of stages; XGBoost's default is 100."""
-        return self.estimator.n_estimators or 100
+        n_estimators = self.estimator.n_estimators
+        return 100 if n_estimators is None else n_estimators
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from xgboost.callback import TrainingCallback
@@ -151,6 +157,15 @@ class XGBoostStages(_BoosterStages):
             data.set_base_margin(margin)  # the next stage adds to this one
 
 
+# The names under which LightGBM takes the patience of its own early stopping.
+_LIGHTGBM_PATIENCE = {
+    "early_stopping",
+    "early_stopping_round",
+    "early_stopping_rounds",
+    "n_iter_no_change",
+}
+
+
 class LightGBMStages(_BoosterStages):
     """`lightgbm.LGBMClassifier`."""
 
@@ -183,8 +198,10 @@ class LightGBMStages(_BoosterStages):
             validation = {"eval_X": X_val, "eval_y": np.zeros(len(y_val))}
         else:
             validation = {"eval_set": [(X_val, y_val)]}
-        n_left = self.n_stages - self.n_done
-        with _set_for_now(self.estimator, metric="None", n_estimators=n_left):
+        params = {"metric": "None", "n_estimators": self.n_stages - self.n_done}
+        for alias in _LIGHTGBM_PATIENCE & self.estimator.get_params().keys():
+            params[alias] = 0
+        with _set_for_now(self.estimator, **params):
             self.estimator.fit(
                 X,
                 y,
@@ -222,6 +239,15 @@ class LightGBMStages(_BoosterStages):
 class CatBoostStages(Stages):
     """`catboost.CatBoostClassifier`."""
 
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        loss = estimator.get_params().get("loss_function")
+        if loss not in (None, "Logloss", "MultiClass"):
+            raise ValueError(
+                f"CatBoostClassifier(loss_function={loss!r}) cannot be stopped here. "
+                "Use 'Logloss' or 'MultiClass'."
+            )
+
     @property
     def n_stages(self):
         """Largest number of stages, under any of the names that CatBoost takes."""
@@ -235,6 +261,8 @@ class CatBoostStages(Stages):
         own_params = self.estimator._init_params.copy()
         # `set_params` refuses to set them back after training.
         self.estimator._init_params.update(eval_metric=metric, metric_period=1)
+        for name in ("early_stopping_rounds", "od_type", "od_wait", "od_pval"):
+            self.estimator._init_params.pop(name, None)
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)

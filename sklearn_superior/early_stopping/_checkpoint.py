@@ -114,10 +114,16 @@ def write_atomically(path, data):
         temporary.unlink(missing_ok=True)
 
 
-def fingerprint(estimator, *arrays):
-    """Tell the estimator's class and the data, in a few characters."""
-    digest = hashlib.sha256(type(estimator).__name__.encode())
-    for array in arrays:
+def fingerprint(stages, scoring, data):
+    """Tell the estimator, the scoring and the data, in a few characters.
+
+    The number of stages is left out: it may grow from one run to the next.
+    """
+    model = stages.estimator
+    params = {k: v for k, v in model.get_params().items() if k != stages.budget}
+    name = getattr(scoring, "__qualname__", None) or repr(scoring)
+    digest = hashlib.sha256(repr((type(model).__name__, params, name)).encode())
+    for array in data:
         array = np.asarray(array)
         array = array.astype(str) if array.dtype.kind == "O" else array
         digest.update(repr((array.shape, array.dtype.kind)).encode())

@@ -1,5 +1,6 @@
 """A meta-estimator that stops training by any scorer and keeps the best stage."""
 
+from copy import deepcopy
 from time import perf_counter
 
 import numpy as np
@@ -43,7 +44,8 @@ class EarlyStoppingClassifier(
         stopping is not used.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score.
+        Any scorer; greater is better. None is the penalized Brier score. It sees the
+        predictions of the validation data as a whole, and no others.
 
     n_iter_no_change : int, default=10
         Number of stages without improvement after which training stops.
@@ -62,7 +64,8 @@ class EarlyStoppingClassifier(
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
         best one. It is written whole or not at all, at most every few stages where
-        writing takes long. Needs skops for estimators of scikit-learn.
+        writing takes long. Needs skops for estimators of scikit-learn. A folder is for
+        one fit: not for the folds of a cross-validation.
 
     resume : bool, default=False
         Go on from the checkpoint in `checkpoint_dir`, if there is one, to the result
@@ -79,7 +82,8 @@ class EarlyStoppingClassifier(
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator, cut back to its best stage.
+        The fitted estimator, cut back to its best stage. An `XGBClassifier` knows the
+        classes by their numbers only.
 
     best_iteration_ : int
         Number of the best stage, from 0.
@@ -201,14 +205,23 @@ class EarlyStoppingClassifier(
             (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
         )
         X_train, y_train, weight = train
-        self.estimator_ = clone(self.estimator)
-        stages, X_train, X_val = self._prepare(X_train, y_train, val[0])
-
         self._own_classes = np.unique(y_train)
+        if len(self._own_classes) < 2:
+            raise ValueError(
+                "The training part must hold at least two classes. Got "
+                f"{self._own_classes.tolist()}: choose another validation part."
+            )
+        self.estimator_ = _fresh(self.estimator)
+        stages, X_train, X_val = self._prepare(X_train, y_train, val[0])
+        if stages.n_stages < 1:
+            raise ValueError(
+                f"{type(stages.estimator).__name__} must have at least one stage to "
+                f"train. Got {stages.n_stages}."
+            )
         if stages.encodes_labels:
             y_train = np.searchsorted(self._own_classes, y_train)
         score = StageScorer(self.scoring, self.classes_, X_val, *val[1:])
-        saver = _Saver(self, stages, stopper, fingerprint_of=(y_train, val[1]))
+        saver = _Saver(self, stages, stopper, data=(y_train, weight, *val[1:]))
         stop = saver.restore()
         report = _Report(self, stages, stopper)
 
@@ -246,7 +259,12 @@ class EarlyStoppingClassifier(
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        try:
+            self.classes_ = np.unique(y)
+        except TypeError as exc:
+            raise ValueError(
+                f"y must hold labels of one type, none of them missing: {exc}"
+            ) from exc
         present = self.classes_
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
@@ -254,6 +272,10 @@ class EarlyStoppingClassifier(
                 raise ValueError(
                     "sample_weight must be 1-dimensional. "
                     f"Got shape {sample_weight.shape}."
+                )
+            if not (np.all(np.isfinite(sample_weight)) and sample_weight.min() >= 0):
+                raise ValueError(
+                    "sample_weight must be non-negative, without NaN or infinity."
                 )
             if not np.any(sample_weight):
                 raise ValueError("sample_weight must not be zero for all samples.")
@@ -272,10 +294,16 @@ class EarlyStoppingClassifier(
             absent = "X_val" if X_val is None else "y_val"
             raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
         if X_val is not None:
+            validate_data(self, X_val, reset=False, skip_check_array=True)
             X_val, y_val, weight_val = indexable(*validation)
             return data, (X_val, column_or_1d(y_val), weight_val)
         if validation[2] is not None:
             raise ValueError("sample_weight_val is given, but X_val is not.")
+        if groups is not None and self.validation_split is None:
+            raise ValueError(
+                "groups are given, but validation_split=None takes no notice of them. "
+                "Set validation_split to 'last' or to a splitter."
+            )
         rows = validation_rows(
             *data[:2],
             groups,
@@ -347,10 +375,18 @@ class EarlyStoppingClassifier(
         return tags
 
 
+def _fresh(estimator):
+    """Clone an estimator, also one of CatBoost whose parameters forbid it."""
+    try:
+        return clone(estimator)
+    except RuntimeError:
+        return deepcopy(estimator)
+
+
 class _Saver:
     """Keeps the checkpoint, and takes it up again."""
 
-    def __init__(self, classifier, stages, stopper, fingerprint_of):
+    def __init__(self, classifier, stages, stopper, data):
         self.stages, self.stopper = stages, stopper
         self.resume = classifier.resume
         self.store = None
@@ -359,7 +395,7 @@ class _Saver:
                 raise ValueError("resume=True needs a checkpoint_dir.")
         else:
             self.store = CheckpointStore(classifier.checkpoint_dir)
-            self.fingerprint = fingerprint(stages.estimator, *fingerprint_of)
+            self.fingerprint = fingerprint(stages, classifier.scoring, data)
 
     def restore(self):
         """Take up a checkpoint, if wanted; return whether training is over."""
@@ -368,8 +404,13 @@ class _Saver:
             return False
         if checkpoint.fingerprint != self.fingerprint:
             raise ValueError(
-                f"{self.store.path} is of another estimator or other data. Remove it, "
-                "or use another checkpoint_dir."
+                f"{self.store.path} is of another estimator, other parameters, scoring "
+                "or data. Remove it, or use another checkpoint_dir."
+            )
+        if len(checkpoint.scores) > self.stages.n_stages:
+            raise ValueError(
+                f"{self.store.path} has {len(checkpoint.scores)} stages, more than the "
+                f"{self.stages.n_stages} that are wanted."
             )
         stop = any([self.stopper.update(score) for score in checkpoint.scores])
         self.stages.restore(checkpoint.models, len(checkpoint.scores))

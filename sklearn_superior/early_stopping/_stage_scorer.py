@@ -1,9 +1,12 @@
 """Scoring of stages whose predictions are already there."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
+import sklearn_superior.metrics
 from sklearn_superior.metrics import get_scorer
 
 
@@ -11,10 +14,10 @@ class StageView(ClassifierMixin, BaseEstimator):
     """What a scorer sees of a stage: a classifier that knows its predictions."""
 
     @classmethod
-    def of(cls, classes, y_proba):
-        """Return a view of the probabilities of a stage."""
+    def of(cls, classes, X, y_proba):
+        """Return a view of the probabilities that a stage gives for `X`."""
         view = cls()
-        view.classes_, view._y_proba = classes, y_proba
+        view.classes_, view._X, view._y_proba = classes, X, y_proba
         return view
 
     def fit(self, X, y):
@@ -23,11 +26,20 @@ class StageView(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Return the probabilities of the stage."""
+        if X is not self._X:
+            raise ValueError(
+                "The 'scoring' parameter must be a scorer that predicts the validation "
+                "data as a whole: predictions of other data are not at hand."
+            )
         return self._y_proba
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
 
     def predict(self, X):
         """Return the most probable classes of the stage."""
-        return self.classes_[np.argmax(self._y_proba, axis=1)]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
 class StageScorer:
@@ -46,20 +58,48 @@ class StageScorer:
     """
 
     def __init__(self, scoring, classes, X, y, sample_weight=None):
-        if scoring is None:
-            scoring = "neg_penalized_brier_score"
-        if isinstance(scoring, str):
-            scoring = get_scorer(scoring)
-        self._scorer = check_scoring(StageView(), scoring=scoring)
+        self._scorer = _check_scoring(scoring)
         self._classes, self._X, self._y = classes, X, y
+        # Classes that only the validation data has count with probability 0.
+        self._all_classes = np.union1d(classes, y)
+        if len(self._all_classes) > len(classes):
+            unseen = np.setdiff1d(y, classes).tolist()
+            warnings.warn(
+                f"The validation data has classes that training has not: {unseen}. "
+                "They count with probability 0.",
+                UserWarning,
+                stacklevel=4,
+            )
         self._options = {}
         if sample_weight is not None:
             self._options["sample_weight"] = sample_weight
 
     def __call__(self, y_proba):
         """Return the score; greater is better."""
-        view = StageView.of(self._classes, y_proba)
+        y_proba = expand_classes(y_proba, self._classes, self._all_classes)
+        view = StageView.of(self._all_classes, self._X, y_proba)
         return float(self._scorer(view, self._X, self._y, **self._options))
+
+
+def _check_scoring(scoring):
+    if scoring is None:
+        scoring = "neg_penalized_brier_score"
+    if isinstance(scoring, str):
+        return get_scorer(scoring)
+    if not callable(scoring):
+        raise ValueError(
+            "The 'scoring' parameter must be a str, a callable or None. "
+            f"Got {scoring!r}."
+        )
+    if (
+        getattr(sklearn_superior.metrics, getattr(scoring, "__name__", ""), 0)
+        is scoring
+    ):
+        raise ValueError(
+            f"The 'scoring' parameter must be a scorer. Got the metric "
+            f"{scoring.__name__}; take a scorer such as neg_penalized_brier_scorer."
+        )
+    return check_scoring(StageView(), scoring=scoring)
 
 
 def expand_classes(y_proba, own_classes, classes):

@@ -4,7 +4,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.early_stopping._stage_scorer import StageScorer
+from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
+from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
 from sklearn_superior.early_stopping._stages import find_stages
 
 
@@ -14,8 +15,8 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     Parameters
     ----------
     fitted_estimator : estimator
-        A fitted boosting classifier of scikit-learn, XGBoost, LightGBM or CatBoost,
-        or a pipeline that ends in one.
+        A fitted boosting classifier of scikit-learn, XGBoost, LightGBM or CatBoost, a
+        pipeline that ends in one, or an `EarlyStoppingClassifier` of one.
 
     X : array-like of shape (n_samples, n_features)
         Data.
@@ -46,10 +47,21 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     >>> scores.shape
     (20,)
     """
+    check_is_fitted(fitted_estimator)
+    own_classes = classes = None
+    if isinstance(fitted_estimator, EarlyStoppingClassifier):
+        classes, own_classes = fitted_estimator.classes_, fitted_estimator._own_classes
+        fitted_estimator = fitted_estimator.estimator_
     if isinstance(fitted_estimator, Pipeline):
         X = fitted_estimator[:-1].transform(X) if len(fitted_estimator) > 1 else X
         fitted_estimator = fitted_estimator[-1]
     stages = find_stages(fitted_estimator)
-    check_is_fitted(fitted_estimator)
-    score = StageScorer(scoring, fitted_estimator.classes_, X, y)
-    return np.array([score(y_proba) for y_proba in stages.staged_proba(X)])
+    if classes is None:
+        classes = own_classes = fitted_estimator.classes_
+    score = StageScorer(scoring, classes, X, y)
+    return np.array(
+        [
+            score(expand_classes(y_proba, own_classes, classes))
+            for y_proba in stages.staged_proba(X)
+        ]
+    )

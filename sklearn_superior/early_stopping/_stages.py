@@ -210,9 +210,15 @@ class PartialFitStages(Stages):
     budget = "max_iter"
     can_resume = True
 
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        self._stops_itself = getattr(estimator, "early_stopping", None) is True
+
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         classes = np.unique(y)
+        if self._stops_itself:
+            self.estimator.set_params(early_stopping=False)
         for _ in range(self.n_done, self.n_stages):
             self.estimator.partial_fit(X, y, classes=classes, **options)
             if on_stage(self.estimator.predict_proba(X_val)):
@@ -225,6 +231,8 @@ class PartialFitStages(Stages):
 
     def keep(self, stage):
         self.estimator = self._remembered
+        if self._stops_itself:
+            self.estimator.set_params(early_stopping=True)
 
     def dump(self):
         models = {"last": dump_sklearn(self.estimator)}
@@ -233,9 +241,10 @@ class PartialFitStages(Stages):
         return models
 
     def restore(self, models, n_done):
-        self.estimator = load_sklearn(models["last"])
+        params = self.estimator.get_params()
+        self.estimator = load_sklearn(models["last"]).set_params(**params)
         if "best" in models:
-            self._remembered = load_sklearn(models["best"])
+            self._remembered = load_sklearn(models["best"]).set_params(**params)
         self.n_done = n_done
 
     def staged_proba(self, X):

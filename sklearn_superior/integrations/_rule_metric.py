@@ -53,6 +53,9 @@ class RuleMetric:
             **self._options,
         )
 
+    def __deepcopy__(self, memo):
+        return self  # it never changes, and CatBoost copies what clone compares
+
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in self._options.items())
         return f"{type(self).__name__}({self.rule!r}{options})"

@@ -24,7 +24,7 @@ class EvalMetric(RuleMetric):
     -----
     For ``CatBoostClassifier(eval_metric=EvalMetric())`` with the losses ``"Logloss"``
     and ``"MultiClass"``. CatBoost calls it with additive scores, not probabilities,
-    and with the numbers of the classes.
+    and with the numbers of the classes. In `evals_result_` it is listed as EvalMetric.
 
     Examples
     --------

@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import clone
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping import _checkpoint as checkpoints
 from sklearn_superior.early_stopping._stages import find_stages
+from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import FAMILIES, make_data, resumable
 from tests.early_stopping.kill_and_resume import RESUMABLE
 
@@ -50,27 +52,25 @@ class Interrupt(Exception):
 @pytest.mark.parametrize("kind", ["binary", "missing"])
 @pytest.mark.parametrize("stop_at", [1, 7])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.filterwarnings("ignore:y_true has classes that the estimator has")
+@pytest.mark.filterwarnings("ignore:The validation data has classes that training")
 def test_interrupted_training_goes_on(name, kind, stop_at, tmp_path, monkeypatch):
     X, y, X_val, y_val = make_data(kind)
     monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
-    n_calls = 0
+    left = stop_at
 
-    def interrupting(estimator, X, y):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls > stop_at:
+    def scorer(estimator, X, y):
+        nonlocal left
+        left -= 1
+        if left < 0:
             raise Interrupt
-        return honest(estimator, X, y)
-
-    from sklearn_superior.metrics import neg_penalized_brier_scorer as honest
+        return neg_penalized_brier_scorer(estimator, X, y)
 
     options = {"n_iter_no_change": 8, "checkpoint_dir": tmp_path / "one"}
-    model = EarlyStoppingClassifier(resumable(name), scoring=interrupting, **options)
+    model = EarlyStoppingClassifier(resumable(name), scoring=scorer, **options)
     with pytest.raises(Exception):  # noqa: B017, PT011 - some libraries wrap it
         model.fit(X, y, X_val=X_val, y_val=y_val)
-    model.set_params(scoring=honest, resume=True)
-    model.fit(X, y, X_val=X_val, y_val=y_val)
+    left = 1000
+    model.set_params(resume=True).fit(X, y, X_val=X_val, y_val=y_val)
 
     whole = EarlyStoppingClassifier(
         resumable(name), n_iter_no_change=8, checkpoint_dir=tmp_path / "two"
@@ -91,20 +91,22 @@ def test_interrupted_training_goes_on(name, kind, stop_at, tmp_path, monkeypatch
     assert again.n_iter_ == whole.n_iter_
 
 
-def test_more_stages_can_be_added(tmp_path):
+@pytest.mark.parametrize("name", RESUMABLE)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_more_stages_can_be_added(tmp_path, name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(
-        FAMILIES["HistGradientBoosting"]().set_params(max_iter=5),
-        n_iter_no_change=50,
-        checkpoint_dir=tmp_path,
-        resume=True,
-    ).fit(X, y, X_val=X_val, y_val=y_val)
-    assert model.n_iter_ == 5
-    model.set_params(estimator__max_iter=12).fit(X, y, X_val=X_val, y_val=y_val)
-    whole = EarlyStoppingClassifier(
-        FAMILIES["HistGradientBoosting"]().set_params(max_iter=12), n_iter_no_change=50
-    ).fit(X, y, X_val=X_val, y_val=y_val)
-    assert_allclose(model.validation_scores_, whole.validation_scores_, rtol=1e-9)
+    budget = "n_estimators" if hasattr(resumable(name), "n_estimators") else "max_iter"
+
+    def fit(n_stages, **options):
+        inner = resumable(name).set_params(**{budget: n_stages})
+        model = EarlyStoppingClassifier(inner, n_iter_no_change=50, **options)
+        return model.fit(X, y, X_val=X_val, y_val=y_val)
+
+    assert fit(5, checkpoint_dir=tmp_path, resume=True).n_iter_ == 5
+    longer = fit(12, checkpoint_dir=tmp_path, resume=True)
+    whole = fit(12)
+    assert_allclose(longer.validation_scores_, whole.validation_scores_, rtol=1e-5)
+    assert_allclose(longer.predict_proba(X_val), whole.predict_proba(X_val), rtol=1e-4)
 
 
 def saved(tmp_path, name="SGD"):
@@ -193,13 +195,26 @@ def test_malicious_checkpoints_are_refused_and_not_run(tmp_path):
     assert not victim.exists()
 
 
-def test_other_data_is_told(tmp_path):
+def test_other_data_and_settings_are_told(tmp_path):
     model, _, (X, y, X_val, y_val) = saved(tmp_path)
-    with pytest.raises(ValueError, match="is of another estimator or other data"):
-        model.fit(X, y[::-1], X_val=X_val, y_val=y_val)
-    model.set_params(estimator=FAMILIES["MLP"]())
-    with pytest.raises(ValueError, match="is of another estimator or other data"):
-        model.fit(X, y, X_val=X_val, y_val=y_val)
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    message = "is of another estimator, other parameters, scoring or data"
+    for change in (
+        {"y": y[::-1]},
+        {"y_val": y_val[::-1]},
+        {"sample_weight": np.arange(300.0)},
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(**data | change)
+    for change in (
+        {"estimator": FAMILIES["MLP"]()},
+        {"estimator__alpha": 0.1},
+        {"scoring": "accuracy"},
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(model).set_params(**change).fit(**data)
+    with pytest.raises(ValueError, match="stages, more than the 2 that are wanted"):
+        clone(model).set_params(estimator__max_iter=2).fit(**data)
 
 
 def test_bad_parameters(tmp_path):

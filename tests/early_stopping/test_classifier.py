@@ -42,9 +42,7 @@ every_family = pytest.mark.parametrize("name", FAMILIES)
 # What the libraries themselves complain of, with or without us.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
-    pytest.mark.filterwarnings(
-        "ignore:y_true has classes that the estimator has never"
-    ),
+    pytest.mark.filterwarnings("ignore:The validation data has classes that training"),
 ]
 
 
@@ -244,7 +242,7 @@ def test_validation_parts():
 
         EarlyStoppingClassifier(
             inner, scoring=scoring, n_iter_no_change=1, **options
-        ).fit(X, y, groups=groups)
+        ).fit(X, y, groups=groups if "validation_split" in options else None)
         return np.flatnonzero((X[:, None] == seen[0][None]).all(axis=2).any(axis=1))
 
     last = rows_of(validation_split="last", validation_fraction=0.2)
@@ -285,6 +283,33 @@ def test_a_class_of_one_sample_is_no_obstacle():
         ({}, {"X_val": np.ones((2, 12))}, ValueError, "y_val is missing"),
         ({}, {"y_val": np.ones(2)}, ValueError, "X_val is missing"),
         ({}, {"sample_weight_val": np.ones(2)}, ValueError, "X_val is not"),
+        ({}, {"sample_weight": -np.ones(300)}, ValueError, "sample_weight must be non"),
+        ({}, {"groups": np.ones(300)}, ValueError, "groups are given, but validation"),
+        ({"scoring": ["f1"]}, {}, ValueError, r"'scoring' .* Got \['f1'\]"),
+        (
+            {"scoring": penalized_brier_score_loss},
+            {},
+            ValueError,
+            "must be a scorer. Got the metric penalized_brier_score_loss",
+        ),
+        (
+            {"scoring": lambda e, X, y: float(e.predict(X[:5])[0] == y[0])},
+            {},
+            ValueError,
+            "predicts the validation data as a whole",
+        ),
+        (
+            {"estimator": GradientBoostingClassifier(n_estimators=5)},
+            {"X_val": np.ones((2, 5)), "y_val": ["red", "blue"]},
+            ValueError,
+            "X has 5 features, but EarlyStoppingClassifier is expecting 12",
+        ),
+        (
+            {"estimator": FAMILIES["HistGradientBoosting"]().set_params(max_iter=0)},
+            {},
+            ValueError,
+            "must have at least one stage to train. Got 0",
+        ),
         (
             {"validation_split": "last", "validation_fraction": 0.001},
             {},
@@ -321,6 +346,77 @@ def test_boosters_whose_stages_change_are_refused():
             EarlyStoppingClassifier(inner).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["GradientBoosting", "LightGBM", "CatBoost", "MLP"])
+def test_the_estimators_own_early_stopping_is_not_used(name):
+    X, y, X_val, y_val = make_data("five")
+    own = {
+        "GradientBoosting": {"n_iter_no_change": 1},
+        "LightGBM": {"early_stopping_round": 1},
+        "CatBoost": {"early_stopping_rounds": 1},
+        "MLP": {"early_stopping": True, "n_iter_no_change": 1},
+    }[name]
+    inner = FAMILIES[name]().set_params(**own)
+    data = {"X_val": X_val, "y_val": y_val}
+    stopping = EarlyStoppingClassifier(inner, n_iter_no_change=6).fit(X, y, **data)
+    plain = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=6)
+    assert_array_equal(
+        stopping.validation_scores_, plain.fit(X, y, **data).validation_scores_
+    )
+    for key, value in own.items():
+        assert stopping.estimator_.get_params()[key] == value
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_staged_scores_of_an_early_stopped_model(name):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    scores = staged_scores(model, X_val, y_val)
+    assert_allclose(
+        scores, model.validation_scores_[: model.best_iteration_ + 1], rtol=1e-5
+    )
+
+
+def test_what_gives_no_probabilities_is_refused():
+    xgboost = pytest.importorskip("xgboost")
+    catboost = pytest.importorskip("catboost")
+    X, y, _, _ = make_data("five")
+    for inner in (
+        xgboost.XGBClassifier(objective="multi:softmax"),
+        catboost.CatBoostClassifier(loss_function="MultiClassOneVsAll"),
+    ):
+        with pytest.raises(ValueError, match="multi:softmax|MultiClassOneVsAll"):
+            EarlyStoppingClassifier(inner).fit(X, y)
+
+
+def test_one_class_in_the_training_part():
+    X, y, _, _ = make_data("binary")
+    model = EarlyStoppingClassifier(
+        FAMILIES["SGD"](), validation_split="last", validation_fraction=0.5
+    )
+    with pytest.raises(ValueError, match="training part must hold at least two"):
+        model.fit(X, np.sort(np.arange(300) >= 150))
+
+
+def test_an_unseen_validation_class_warns_once():
+    X, y, X_val, y_val = make_data("missing")
+    y = np.where(y == 3, 2, y)
+    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=3)
+    with pytest.warns(UserWarning, match=r"training has not: \[1, 3\]") as caught:
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert len(caught) == 1
+
+
+def test_catboost_with_parameters_that_cannot_be_cloned():
+    catboost = pytest.importorskip("catboost")
+    X, y, X_val, y_val = make_data("five")
+    inner = catboost.CatBoostClassifier(
+        iterations=3, class_weights=[1, 2, 1, 1, 1], allow_writing_files=False
+    )
+    model = EarlyStoppingClassifier(inner).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.n_iter_ == 3
+
+
 @every_family
 def test_model_selection_and_pickle(name):
     X, y, _, _ = make_data("five")
@@ -345,6 +441,8 @@ def test_model_selection_and_pickle(name):
     assert_array_equal(restored.predict_proba(X), fitted.predict_proba(X))
 
 
+# CatBoost's advice is kept silent, which Python cannot do for one thread alone.
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
 @every_family
 def test_fits_at_once_do_not_disturb_each_other(name):
     X, y, X_val, y_val = make_data("five")
