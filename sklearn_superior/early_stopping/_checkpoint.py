@@ -101,6 +101,51 @@ class CheckpointStore:
             ) from exc
 
 
+class CheckpointKeeper:
+    """Keeps the checkpoint of a fit, and takes it up again."""
+
+    def __init__(self, classifier, stages, stopper, data):
+        self.stages, self.stopper = stages, stopper
+        self.resume = classifier.resume
+        self.store = None
+        if classifier.checkpoint_dir is None:
+            if classifier.resume:
+                raise ValueError("resume=True needs a checkpoint_dir.")
+        else:
+            self.store = CheckpointStore(classifier.checkpoint_dir)
+            self.fingerprint = fingerprint(stages, classifier.scoring, data)
+
+    def restore(self):
+        """Take up a checkpoint, if wanted; return whether training is over."""
+        checkpoint = self.store.load() if self.store and self.resume else None
+        if checkpoint is None or not self.stages.can_resume:
+            return False
+        if checkpoint.fingerprint != self.fingerprint:
+            raise ValueError(
+                f"{self.store.path} is of another estimator, other parameters, scoring "
+                "or data. Remove it, or use another checkpoint_dir."
+            )
+        if len(checkpoint.scores) > self.stages.n_stages:
+            raise ValueError(
+                f"{self.store.path} has {len(checkpoint.scores)} stages, more than the "
+                f"{self.stages.n_stages} that are wanted."
+            )
+        stop = any([self.stopper.update(score) for score in checkpoint.scores])
+        self.stages.restore(checkpoint.models, len(checkpoint.scores))
+        return stop
+
+    def stage_done(self):
+        """Save, if it is time to."""
+        if self.store is not None and self.store.is_due():
+            self.save()
+
+    def save(self):
+        """Save the present state."""
+        models = self.stages.dump() if self.store is not None else None
+        if models is not None:
+            self.store.save(Checkpoint(self.fingerprint, self.stopper.scores, models))
+
+
 def write_atomically(path, data):
     """Write bytes to a file that exists afterwards either whole or as it was."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -1,7 +1,6 @@
 """A meta-estimator that stops training by any scorer and keeps the best stage."""
 
 from copy import deepcopy
-from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -11,11 +10,8 @@ from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from sklearn_superior.early_stopping._checkpoint import (
-    Checkpoint,
-    CheckpointStore,
-    fingerprint,
-)
+from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
+from sklearn_superior.early_stopping._report import Report
 from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
 from sklearn_superior.early_stopping._stages import find_stages
 from sklearn_superior.early_stopping._stopper import EarlyStopper
@@ -221,9 +217,11 @@ class EarlyStoppingClassifier(
         if stages.encodes_labels:
             y_train = np.searchsorted(self._own_classes, y_train)
         score = StageScorer(self.scoring, self.classes_, X_val, *val[1:])
-        saver = _Saver(self, stages, stopper, data=(y_train, weight, *val[1:]))
+        saver = CheckpointKeeper(
+            self, stages, stopper, data=(y_train, weight, *val[1:])
+        )
         stop = saver.restore()
-        report = _Report(self, stages, stopper)
+        report = Report(self, stages, stopper)
 
         def on_stage(y_proba):
             y_proba = expand_classes(y_proba, self._own_classes, self.classes_)
@@ -381,78 +379,3 @@ def _fresh(estimator):
         return clone(estimator)
     except RuntimeError:
         return deepcopy(estimator)
-
-
-class _Saver:
-    """Keeps the checkpoint, and takes it up again."""
-
-    def __init__(self, classifier, stages, stopper, data):
-        self.stages, self.stopper = stages, stopper
-        self.resume = classifier.resume
-        self.store = None
-        if classifier.checkpoint_dir is None:
-            if classifier.resume:
-                raise ValueError("resume=True needs a checkpoint_dir.")
-        else:
-            self.store = CheckpointStore(classifier.checkpoint_dir)
-            self.fingerprint = fingerprint(stages, classifier.scoring, data)
-
-    def restore(self):
-        """Take up a checkpoint, if wanted; return whether training is over."""
-        checkpoint = self.store.load() if self.store and self.resume else None
-        if checkpoint is None or not self.stages.can_resume:
-            return False
-        if checkpoint.fingerprint != self.fingerprint:
-            raise ValueError(
-                f"{self.store.path} is of another estimator, other parameters, scoring "
-                "or data. Remove it, or use another checkpoint_dir."
-            )
-        if len(checkpoint.scores) > self.stages.n_stages:
-            raise ValueError(
-                f"{self.store.path} has {len(checkpoint.scores)} stages, more than the "
-                f"{self.stages.n_stages} that are wanted."
-            )
-        stop = any([self.stopper.update(score) for score in checkpoint.scores])
-        self.stages.restore(checkpoint.models, len(checkpoint.scores))
-        return stop
-
-    def stage_done(self):
-        if self.store is not None and self.store.is_due():
-            self.save()
-
-    def save(self):
-        models = self.stages.dump() if self.store is not None else None
-        if models is not None:
-            self.store.save(Checkpoint(self.fingerprint, self.stopper.scores, models))
-
-
-class _Report:
-    """Tells callbacks, and the screen, how training goes on."""
-
-    def __init__(self, classifier, stages, stopper):
-        self.classifier, self.stopper = classifier, stopper
-        self.context = classifier._init_callback_context(max_subtasks=stages.n_stages)
-        self.context.call_on_fit_task_begin(estimator=classifier)
-        self.start = perf_counter()
-        self._begin_stage()
-
-    def _begin_stage(self):
-        self.stage = self.context.subcontext(task_name="stage")
-        self.stage.call_on_fit_task_begin(estimator=self.classifier)
-
-    def stage_done(self):
-        """Report a stage; return whether a callback wants to stop."""
-        stopper = self.stopper
-        if self.classifier.verbose:
-            print(
-                f"stage {stopper.n_iter - 1}: score {stopper.scores[-1]:.6f}, "
-                f"best {stopper.best_score:.6f} at {stopper.best_iteration}, "
-                f"{perf_counter() - self.start:.1f} s"
-            )
-        stop = self.stage.call_on_fit_task_end(estimator=self.classifier)
-        if stopper.n_iter < self.context.max_subtasks:
-            self._begin_stage()
-        return bool(stop)
-
-    def finished(self):
-        self.context.call_on_fit_task_end(estimator=self.classifier)
