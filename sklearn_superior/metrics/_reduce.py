@@ -65,6 +65,8 @@ class _Block:
         if self.weight is not None:
             self.weight = _as_dtype(self.weight[start:stop], forecast.dtype, xp)
         proba = forecast.proba[start:stop, ...]
+        # Read first, in the input's dtype: what follows finds it in the cache.
+        self.low, self.high = xp.min(proba), xp.max(proba)
         self.is_full = proba.ndim == 2
         if xp is np:
             self._split_on_host(proba, forecast, workspace)
@@ -165,8 +167,8 @@ def _findings(block, forecast, loss):
     return (
         xp.sum(loss) if weight is None else xp.sum(loss * weight),
         loss.shape[0] if weight is None else xp.sum(weight),
-        xp.minimum(xp.min(block.p_rest), xp.min(block.p_true)),
-        xp.maximum(xp.max(block.top_rest), xp.max(block.p_true)),
+        block.low,
+        block.high,
         1.0 if row_sum is None else xp.min(row_sum),
         1.0 if row_sum is None else xp.max(row_sum),
         0.0 if weight is None else xp.min(weight),

@@ -94,11 +94,10 @@ def check_values(forecast, *, low, high, off, low_weight, weight, n_bad):
     if np.isnan(low) or np.isnan(high):
         raise ValueError("y_proba must not contain NaN.")
     if low < 0 or high > 1:
-        xp, proba = forecast.xp, forecast.proba
-        low, high = float(xp.min(proba)), float(xp.max(proba))
         raise ValueError(
-            f"y_proba must hold probabilities in [0, 1]. Got values from {low} to "
-            f"{high}. Pass what predict_proba returns, not logits or percentages."
+            "y_proba must hold probabilities in [0, 1]. Got values from "
+            f"{float(low)} to {float(high)}. Pass what predict_proba returns, not logits "
+            "or percentages."
         )
     if n_bad:
         raise ValueError(f"y_true has {int(n_bad)} rows that {forecast.targets.fault}.")
