@@ -96,8 +96,8 @@ def check_values(forecast, *, low, high, off, low_weight, weight, n_bad):
     if low < 0 or high > 1:
         raise ValueError(
             "y_proba must hold probabilities in [0, 1]. Got values from "
-            f"{float(low)} to {float(high)}. Pass what predict_proba returns, not logits "
-            "or percentages."
+            f"{float(low)} to {float(high)}. Pass what predict_proba returns, not "
+            "logits or percentages."
         )
     if n_bad:
         raise ValueError(f"y_true has {int(n_bad)} rows that {forecast.targets.fault}.")
