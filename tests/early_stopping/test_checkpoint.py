@@ -281,3 +281,14 @@ def test_scores_that_are_no_numbers_survive(tmp_path):
     assert_array_equal(loaded.scores, scores)
     assert loaded.models == {"last": b"x"}
     assert np.isnan(loaded.scores[0])
+
+
+def test_missing_skops_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    X, y, _, _ = make_data("five")
+    message = (
+        r"checkpoint_dir needs skops.* `pip install sklearn-superior\[checkpoint\]`"
+    )
+    with pytest.raises(ImportError, match=message):
+        EarlyStoppingClassifier(FAMILIES["SGD"](), checkpoint_dir=tmp_path).fit(X, y)
+    assert list(tmp_path.iterdir()) == []
