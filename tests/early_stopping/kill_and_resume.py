@@ -14,9 +14,6 @@ import time
 import warnings
 from pathlib import Path
 
-import lightgbm  # noqa: F401
-import xgboost  # noqa: F401
-
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import make_data, resumable
@@ -80,6 +77,10 @@ def finish(*args):
 
 
 def main(n_kills):
+    # Imported once, before the forks, to save each of them the time.
+    import lightgbm  # noqa: F401
+    import xgboost  # noqa: F401
+
     random.seed(0)
     outcome = []
     with tempfile.TemporaryDirectory() as folder:
