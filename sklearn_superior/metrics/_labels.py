@@ -116,10 +116,10 @@ class HostTargets:
         return by_table
 
     def _by_offset(self, labels):
-        index = labels.astype(np.intp)
+        index = labels.astype(np.intp, copy=False)
         low = int(self.classes[0])
         if low:
-            index -= low
+            index = index - low
         # Seen as unsigned, negative numbers are large ones.
         if index.view(np.uintp).max() >= len(self.classes):
             known = (index >= 0) & (index < len(self.classes))

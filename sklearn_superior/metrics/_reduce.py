@@ -106,9 +106,12 @@ class _Block:
     def wrong(self, ties, xp):
         """Share of the penalty that each row is charged: 0, 1 or, split, between."""
         dtype = self.p_true.dtype
-        beaten = _as_dtype(self.p_true < self.top_rest, dtype, xp)
+        beaten = self.p_true < self.top_rest
         level = self.p_true == self.top_rest
-        if ties == "correct" or (xp is np and not level.any()):
+        if xp is np and not level.any():
+            return beaten
+        beaten = _as_dtype(beaten, dtype, xp)
+        if ties == "correct":
             return beaten
         if ties == "first":
             first = xp.argmax(self.p_rest, axis=0)
