@@ -165,15 +165,21 @@ def fingerprint(stages, scoring, data):
     The number of stages is left out: it may grow from one run to the next.
     """
     model = stages.estimator
-    params = {k: v for k, v in model.get_params().items() if k != stages.budget}
-    name = getattr(scoring, "__qualname__", None) or repr(scoring)
-    digest = hashlib.sha256(repr((type(model).__name__, params, name)).encode())
+    left_out = (stages.budget, *stages.without_effect)
+    params = {k: _tell(v) for k, v in model.get_params().items() if k not in left_out}
+    text = repr((type(model).__name__, params, _tell(scoring)))
+    digest = hashlib.sha256(text.encode())
     for array in data:
         array = np.asarray(array)
         array = array.astype(str) if array.dtype.kind == "O" else array
         digest.update(repr((array.shape, array.dtype.kind)).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
+
+
+def _tell(value):
+    """Text that is the same in every process; that of a function has its address."""
+    return getattr(value, "__qualname__", None) or repr(value)
 
 
 def dump_sklearn(estimator):

@@ -6,17 +6,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, get_tags, indexable
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
-from sklearn_superior.early_stopping._report import Report
-from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
+from sklearn_superior.early_stopping._run import run_stages
+from sklearn_superior.early_stopping._stage_scorer import expand_classes
 from sklearn_superior.early_stopping._stages import find_stages
-from sklearn_superior.early_stopping._stopper import EarlyStopper
-from sklearn_superior.early_stopping._validation_split import validation_rows
-from sklearn_superior.utils._sklearn_compat import take_rows
+from sklearn_superior.early_stopping._validation_split import (
+    check_target,
+    split_validation,
+)
 
 
 class EarlyStoppingClassifier(
@@ -193,12 +192,11 @@ class EarlyStoppingClassifier(
         -------
         self : object
         """
-        stopper = EarlyStopper(n_iter_no_change=self.n_iter_no_change, tol=self.tol)
         validate_data(self, X, y, skip_check_array=True)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        y = self._check_target(y, sample_weight)
-        train, val = self._split(
-            (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
+        y, self.classes_ = check_target(y, sample_weight)
+        train, val = split_validation(
+            self, (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
         )
         X_train, y_train, weight = train
         self._own_classes = np.unique(y_train)
@@ -209,110 +207,20 @@ class EarlyStoppingClassifier(
             )
         self.estimator_ = _fresh(self.estimator)
         stages, X_train, X_val = self._prepare(X_train, y_train, val[0])
-        if stages.n_stages < 1:
-            raise ValueError(
-                f"{type(stages.estimator).__name__} must have at least one stage to "
-                f"train. Got {stages.n_stages}."
-            )
         if stages.encodes_labels:
             y_train = np.searchsorted(self._own_classes, y_train)
-        score = StageScorer(self.scoring, self.classes_, X_val, *val[1:])
-        saver = CheckpointKeeper(
-            self, stages, stopper, data=(y_train, weight, *val[1:])
+        run_stages(
+            self,
+            stages,
+            (X_train, y_train, weight),
+            (X_val, *val[1:]),
+            self._own_classes,
         )
-        stop = saver.restore()
-        report = Report(self, stages, stopper)
-
-        def on_stage(y_proba):
-            y_proba = expand_classes(y_proba, self._own_classes, self.classes_)
-            stop = stopper.update(score(y_proba))
-            if stopper.is_best:
-                stages.remember()
-            saver.stage_done()
-            return report.stage_done() or stop
-
-        if stop or stopper.n_iter >= stages.n_stages:  # nothing is left to train
-            stages.complete(X_train, y_train)
-        else:
-            stages.fit(X_train, y_train, X_val, on_stage, weight)
-            saver.save()
-        report.finished()
-        if stopper.best_iteration is None:
-            raise ValueError(
-                f"No stage has a valid score: all {stopper.n_iter} scores are NaN or "
-                "minus infinity."
-            )
-        stages.keep(stopper.best_iteration)
         if isinstance(self.estimator_, Pipeline):
             self.estimator_.steps[-1] = (self.estimator_.steps[-1][0], stages.estimator)
         else:
             self.estimator_ = stages.estimator
-        self.best_iteration_ = stopper.best_iteration
-        self.best_score_ = stopper.best_score
-        self.n_iter_ = stopper.n_iter
-        self.validation_scores_ = np.array(stopper.scores)
         return self
-
-    def _check_target(self, y, sample_weight):
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        try:
-            self.classes_ = np.unique(y)
-        except TypeError as exc:
-            raise ValueError(
-                f"y must hold labels of one type, none of them missing: {exc}"
-            ) from exc
-        present = self.classes_
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
-            if sample_weight.ndim != 1:
-                raise ValueError(
-                    "sample_weight must be 1-dimensional. "
-                    f"Got shape {sample_weight.shape}."
-                )
-            if not (np.all(np.isfinite(sample_weight)) and sample_weight.min() >= 0):
-                raise ValueError(
-                    "sample_weight must be non-negative, without NaN or infinity."
-                )
-            if not np.any(sample_weight):
-                raise ValueError("sample_weight must not be zero for all samples.")
-            present = np.unique(y[sample_weight > 0])
-        if len(present) < 2:
-            raise ValueError(
-                "y must hold at least two classes with positive weight. "
-                f"Got {len(present)} class: {present.tolist()}."
-            )
-        return y
-
-    def _split(self, data, validation, groups):
-        """Return the training and the validation part as (X, y, weight)."""
-        X_val, y_val, _ = validation
-        if (X_val is None) != (y_val is None):
-            absent = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
-        if X_val is not None:
-            validate_data(self, X_val, reset=False, skip_check_array=True)
-            X_val, y_val, weight_val = indexable(*validation)
-            return data, (X_val, column_or_1d(y_val), weight_val)
-        if validation[2] is not None:
-            raise ValueError("sample_weight_val is given, but X_val is not.")
-        if groups is not None and self.validation_split is None:
-            raise ValueError(
-                "groups are given, but validation_split=None takes no notice of them. "
-                "Set validation_split to 'last' or to a splitter."
-            )
-        rows = validation_rows(
-            *data[:2],
-            groups,
-            split=self.validation_split,
-            fraction=self.validation_fraction,
-            random_state=self.random_state,
-        )
-        return tuple(
-            tuple(None if part is None else take_rows(part, k) for part in data)
-            for k in rows
-        )
 
     def _prepare(self, X_train, y_train, X_val):
         """Find the stages; fit what comes before them in a pipeline."""

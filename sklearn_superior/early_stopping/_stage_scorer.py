@@ -68,7 +68,7 @@ class StageScorer:
                 f"The validation data has classes that training has not: {unseen}. "
                 "They count with probability 0.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self._options = {}
         if sample_weight is not None:

@@ -49,8 +49,12 @@ class Stages(ABC):
     ...         self.estimator = self.best
     """
 
+    # What a stage is called.
+    unit = "stage"
     # The parameter of the estimator that holds the number of stages.
     budget = "n_estimators"
+    # Other parameters that do not change what a stage becomes.
+    without_effect: tuple = ()
     # Whether the estimator wants the labels to be 0, 1, … instead of any.
     encodes_labels = False
     # Whether training can go on from what `dump` returns, to the same result.
@@ -97,6 +101,10 @@ class Stages(ABC):
     def staged_proba(self, X):
         """Yield the probabilities of a fitted estimator, stage by stage."""
         yield from self.estimator.staged_predict_proba(X)
+
+    def facts(self):
+        """Return what is to be told of the present stage, a list of str."""
+        return []
 
     def dump(self):
         """Return the models of a checkpoint, as bytes under the names last and best.

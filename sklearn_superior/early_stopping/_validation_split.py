@@ -1,10 +1,88 @@
-"""Which rows to validate on."""
+"""Which data to train on and which to validate on."""
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.utils import assert_all_finite, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from sklearn_superior.utils._params import check_real
-from sklearn_superior.utils._sklearn_compat import count_rows
+from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
+
+
+def check_target(y, sample_weight, n_least=2):
+    """Check labels and weights; return the labels and the classes."""
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    try:
+        classes = np.unique(y)
+    except TypeError as exc:
+        raise ValueError(
+            f"y must hold labels of one type, none of them missing: {exc}"
+        ) from exc
+    present = classes
+    if sample_weight is not None:
+        sample_weight = np.asarray(sample_weight)
+        if sample_weight.ndim != 1:
+            raise ValueError(
+                f"sample_weight must be 1-dimensional. Got shape {sample_weight.shape}."
+            )
+        if not (np.all(np.isfinite(sample_weight)) and sample_weight.min() >= 0):
+            raise ValueError(
+                "sample_weight must be non-negative, without NaN or infinity."
+            )
+        if not np.any(sample_weight):
+            raise ValueError("sample_weight must not be zero for all samples.")
+        present = np.unique(y[sample_weight > 0])
+    if len(present) < n_least:
+        raise ValueError(
+            f"y must hold at least {n_least} classes with positive weight. "
+            f"Got {len(present)} class: {present.tolist()}."
+        )
+    return y, classes
+
+
+def split_validation(classifier, data, validation, groups):
+    """Return the training and the validation part as (X, y, weight).
+
+    Parameters
+    ----------
+    classifier : estimator
+        Its parameters tell how to split.
+
+    data, validation : tuple of X, y, sample_weight
+        What `fit` was given. Without validation data a part of `data` is taken.
+
+    groups : array-like or None
+        Groups for the split.
+    """
+    X_val, y_val, weight_val = validation
+    if (X_val is None) != (y_val is None):
+        absent = "X_val" if X_val is None else "y_val"
+        raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
+    if X_val is not None:
+        validate_data(classifier, X_val, reset=False, skip_check_array=True)
+        X_val, y_val, weight_val = indexable(*validation)
+        return data, (X_val, column_or_1d(y_val), weight_val)
+    if weight_val is not None:
+        raise ValueError("sample_weight_val is given, but X_val is not.")
+    if groups is not None and classifier.validation_split is None:
+        raise ValueError(
+            "groups are given, but validation_split=None takes no notice of them. "
+            "Set validation_split to 'last' or to a splitter."
+        )
+    rows = validation_rows(
+        *data[:2],
+        groups,
+        split=classifier.validation_split,
+        fraction=classifier.validation_fraction,
+        random_state=classifier.random_state,
+    )
+    return tuple(
+        tuple(None if part is None else take_rows(part, k) for part in data)
+        for k in rows
+    )
 
 
 def validation_rows(X, y, groups, *, split, fraction, random_state):

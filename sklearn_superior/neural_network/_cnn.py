@@ -1,0 +1,520 @@
+"""The paper's convolutional network as a classifier of scikit-learn."""
+
+from copy import deepcopy
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_superior.early_stopping import register_stages
+from sklearn_superior.early_stopping._run import run_stages
+from sklearn_superior.early_stopping._validation_split import (
+    check_target,
+    split_validation,
+)
+from sklearn_superior.neural_network._input import ChannelScaler, check_windows
+from sklearn_superior.neural_network._stages import CNNStages, to_proba
+from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._params import check_integer, check_real
+
+_SCORE_ATTRIBUTES = ("best_iteration_", "best_score_", "validation_scores_")
+
+
+class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Convolutional network for windows of signals, stopped early by any scorer.
+
+    Convolutions along time, then a dense layer, as in the experiments of the paper on
+    superior scoring rules [1]_. It trains on a GPU where there is one. After every
+    epoch the validation data is scored, and the weights of the best epoch are kept.
+    Needs PyTorch.
+
+    Parameters
+    ----------
+    channels : tuple of int, default=(64, 32, 16)
+        Number of filters of each convolution.
+
+    kernel_size : int, default=3
+        Width of the filters, in time steps.
+
+    hidden : int, default=1024
+        Size of the dense layer.
+
+    dropout : float, default=0.2
+        Share of the values that are set to zero in training, after each layer.
+
+    loss : {"log_loss", "brier"}, default="log_loss"
+        What is minimised: the log loss (cross-entropy) or the Brier score.
+
+    optimizer : {"nadam", "adam", "sgd"}, default="nadam"
+        How it is minimised.
+
+    learning_rate : float, default=1e-3
+        Size of the steps.
+
+    batch_size : int, default=32
+        Largest number of windows in a batch. All batches are of about equal size.
+
+    max_iter : int, default=100
+        Largest number of epochs.
+
+    early_stopping : bool, default=True
+        Whether to validate, to stop when the score no longer improves and to keep the
+        best epoch. With False all `max_iter` epochs are trained and the last one is
+        kept.
+
+    scoring : str, callable or None, default=None
+        Any scorer; greater is better. None is the penalized Brier score. It sees the
+        predictions of the validation data as a whole, and no others.
+
+    n_iter_no_change : int, default=10
+        Number of epochs without improvement after which training stops.
+
+    tol : float, default=0.0
+        By how much a score must exceed the best one to be an improvement. Absolute.
+
+    validation_fraction : float, default=0.1
+        Share of the windows to validate on, if neither `validation_split` nor
+        validation data is given. The classes keep their shares as far as possible.
+
+    validation_split : splitter, "last" or None, default=None
+        A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
+        `validation_fraction` of the rows, in each group if there are groups. Windows
+        that overlap leak from a random part into the other: prefer these.
+
+    standardize : bool, default=True
+        Whether to bring each channel to mean 0 and variance 1 over the training part.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, in training and in the validation score.
+
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
+        else cpu.
+
+    module : callable or None, default=None
+        Builds a network of your own: called with the number of channels, the length
+        of the windows and the number of classes, it returns a `torch.nn.Module` that
+        turns a batch of shape (n, channels, length) into logits of shape
+        (n, n_classes). The parameters of the architecture are not used then.
+
+    amp : bool, default=False
+        Automatic mixed precision: train in bfloat16 where that is safe.
+
+    compile : bool, default=False
+        Train with `torch.compile`: takes a while to start, and needs a compiler.
+
+    checkpoint_dir : str or path, default=None
+        Folder in which to keep a checkpoint: scores, weights, optimizer and random
+        numbers. It is written whole or not at all. A folder is for one fit: not for
+        the folds of a cross-validation.
+
+    resume : bool, default=False
+        Go on from the checkpoint in `checkpoint_dir`, if there is one, to the result
+        of training without a break.
+
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights of the last call. The optimizer
+        starts afresh.
+
+    n_jobs : int or None, default=None
+        Number of threads on the CPU. None means 1: small batches gain little from
+        more, results do not depend on it, and cross-validation can use the other
+        cores. -1 means all.
+
+    random_state : int, RandomState instance or None, default=None
+        Chooses the validation part, the first weights, the order of the windows and
+        what is dropped. The same seed on the same kind of device gives the same
+        weights.
+
+    verbose : int, default=0
+        With 1, print a line for each epoch.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The trained network.
+
+    best_iteration_ : int
+        Number of the best epoch, from 0. Only with early stopping, as the next two.
+
+    best_score_ : float
+        Its score.
+
+    validation_scores_ : ndarray of shape (n_iterations,)
+        The score of each epoch.
+
+    n_iter_ : int
+        Number of epochs that were trained.
+
+    history_ : dict of str to ndarray of shape (n_iterations,)
+        ``"train_loss"``, ``"time"`` in seconds and, with early stopping,
+        ``"validation_score"`` of each epoch.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_features_in_ : int
+        Second dimension of `X`: the number of channels, or the length if there is but
+        one channel.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has names that are all strings.
+
+    See Also
+    --------
+    sklearn_superior.early_stopping.EarlyStoppingClassifier : The same for boosting.
+    sklearn_superior.model_selection.sliding_windows : Cuts recordings into windows.
+
+    Notes
+    -----
+    Predictions are made in single precision. Ctrl-C during `fit` ends training with a
+    warning and keeps the best epoch so far.
+
+    References
+    ----------
+    .. [1] R. Ahmadian, M. Ghatee, J. Wahlström: Superior scoring rules for
+       probabilistic evaluation of single-label multi-class classification tasks,
+       International Journal of Approximate Reasoning, 2025.
+
+    Examples
+    --------
+    Windows of three channels and twenty time steps; the class is the rhythm.
+
+    >>> import numpy as np
+    >>> from sklearn_superior.neural_network import CNNClassifier
+    >>> rng = np.random.RandomState(0)
+    >>> y = rng.choice(["slow", "fast"], size=300)
+    >>> phase = rng.uniform(0, 6, size=(300, 3, 1))
+    >>> speed = np.where(y == "slow", 0.5, 1.0)[:, np.newaxis, np.newaxis]
+    >>> X = np.sin(speed * np.arange(20) + phase) + rng.normal(size=(300, 3, 20))
+    >>> model = CNNClassifier(hidden=64, max_iter=15, random_state=0)
+    >>> model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        channels=(64, 32, 16),
+        kernel_size=3,
+        hidden=1024,
+        dropout=0.2,
+        loss="log_loss",
+        optimizer="nadam",
+        learning_rate=1e-3,
+        batch_size=32,
+        max_iter=100,
+        early_stopping=True,
+        scoring=None,
+        n_iter_no_change=10,
+        tol=0.0,
+        validation_fraction=0.1,
+        validation_split=None,
+        standardize=True,
+        class_weight=None,
+        device="auto",
+        module=None,
+        amp=False,
+        compile=False,
+        checkpoint_dir=None,
+        resume=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.channels = channels
+        self.kernel_size = kernel_size
+        self.hidden = hidden
+        self.dropout = dropout
+        self.loss = loss
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.validation_split = validation_split
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.device = device
+        self.module = module
+        self.amp = amp
+        self.compile = compile
+        self.checkpoint_dir = checkpoint_dir
+        self.resume = resume
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+        groups=None,
+    ):
+        """Train until the score stops improving, and keep the best epoch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
+            Training windows.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. The validation part of the samples is scored with its own.
+
+        X_val, y_val : array-like, default=None
+            Validation data. If given, all of `X` is trained on.
+
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of `X_val`.
+
+        groups : array-like of shape (n_samples,), default=None
+            Groups for `validation_split`.
+
+        Returns
+        -------
+        self : object
+        """
+        goes_on = self.warm_start and hasattr(self, "module_")
+        X, y, sample_weight = self._check_training(
+            X, y, sample_weight, reset=not goes_on
+        )
+        train, val = (X, y, sample_weight), None
+        if self.early_stopping:
+            if X_val is not None:
+                X_val = check_windows(self, X_val, reset=False, name="X_val")
+                sample_weight_val = self._weigh(y_val, sample_weight_val)
+            given = (X_val, y_val, sample_weight_val)
+            train, val = split_validation(self, train, given, groups)
+        elif not (X_val is None and y_val is None and sample_weight_val is None):
+            raise ValueError(
+                "X_val is given, but early_stopping=False has no use for it."
+            )
+        for name in (*_SCORE_ATTRIBUTES, "_trainer"):
+            vars(self).pop(name, None)
+        stages = CNNStages(self, checked=True, goes_on=goes_on)
+        run_stages(self, stages, train, val, self.classes_, survives_interrupt=True)
+        self.history_ = {"train_loss": stages.losses, "time": stages.times}
+        if val is not None:
+            self.history_["validation_score"] = self.validation_scores_
+        self.history_ = {key: np.array(value) for key, value in self.history_.items()}
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Train for one epoch, on data of which there may be more to come.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
+            Training windows. Those of the first call give the mean and the variance
+            by which the channels are standardised.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        classes : array-like of shape (n_classes,), default=None
+            All the classes that may ever come. Needed in the first call, unless `y`
+            has them all.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        self : object
+        """
+        goes_on = hasattr(self, "module_")
+        X, y, sample_weight = self._check_training(
+            X, y, sample_weight, reset=not goes_on, classes=classes, n_least=1
+        )
+        with self._threads():
+            trainer = vars(self).get("_trainer")
+            if trainer is None or isinstance(trainer, bytes):
+                self._trainer = self._make_trainer(X, goes_on)
+                self.module_ = self._trainer.module
+            if isinstance(trainer, bytes):  # from a pickle
+                self._trainer.load_state(self._torch().load_tensors(trainer))
+            data = self._trainer.place(*self._encode(X, y, sample_weight))
+            loss = float(self._trainer.train_epoch(*data))
+        history = vars(self).setdefault("history_", {"train_loss": np.array([])})
+        history["train_loss"] = np.append(history["train_loss"], loss)
+        self.n_iter_ = len(history["train_loss"])
+        return self
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
+            Windows.
+
+        Returns
+        -------
+        y_proba : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = check_windows(self, X, reset=False)
+        training = self._torch()
+        device = training.find_device(self.device, or_cpu=True)
+        n_rows = training.n_evaluation_rows(self._window_shape)
+        batches = (
+            self._scaler.transform(X[start : start + n_rows])
+            for start in range(0, len(X), n_rows)
+        )
+        with self._threads():
+            return to_proba(training.forward(self.module_.to(device), batches, device))
+
+    def predict(self, X):
+        """Return the most probable classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
+            Windows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        y_proba = self.predict_proba(X)
+        return self.classes_[np.argmax(y_proba, axis=1)]
+
+    def _torch(self):
+        import_optional("torch", caller="CNNClassifier", extra="torch")
+        from sklearn_superior.neural_network import _training
+
+        return _training
+
+    def _threads(self):
+        return self._torch().use_threads(self.n_jobs)
+
+    def _check_training(
+        self, X, y, sample_weight, *, reset=True, classes=None, n_least=2
+    ):
+        """Check parameters and data; with `reset`, take the classes from them."""
+        self._check_params()
+        X = check_windows(self, X, reset=reset)
+        check_consistent_length(X, y, sample_weight)
+        y, present = check_target(y, sample_weight, n_least=n_least)
+        if reset:
+            self.classes_ = present if classes is None else np.unique(classes)
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    "classes must hold all the classes in the first call, at least "
+                    f"two. Got {self.classes_.tolist()}."
+                )
+        unknown = np.setdiff1d(present, self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y must hold classes among {self.classes_.tolist()}. Got {unknown}."
+            )
+        return X, y, self._weigh(y, sample_weight)
+
+    def _weigh(self, y, sample_weight):
+        """Multiply weights of samples by those of classes."""
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        if self.class_weight is None:
+            return sample_weight
+        weight = compute_sample_weight(self.class_weight, y)
+        return weight if sample_weight is None else weight * sample_weight
+
+    def _check_params(self):
+        losses = ("log_loss", "brier")
+        if self.loss not in losses:
+            raise ValueError(
+                f"The 'loss' parameter must be a str among {losses}. Got {self.loss!r}."
+            )
+        for name in ("kernel_size", "hidden", "batch_size", "max_iter"):
+            check_integer(name, getattr(self, name), least=1)
+        check_real("dropout", self.dropout, below=1)
+        check_real("learning_rate", self.learning_rate, open_low=True)
+        try:
+            channels = list(self.channels)
+        except TypeError:
+            channels = []
+        if not channels or not all(isinstance(k, Integral) and k > 0 for k in channels):
+            raise ValueError(
+                "The 'channels' parameter must be a tuple of at least one positive "
+                f"int. Got {self.channels!r}."
+            )
+        if self.module is not None and not callable(self.module):
+            raise ValueError(
+                "The 'module' parameter must be a callable or None. "
+                f"Got {self.module!r}."
+            )
+
+    def _make_trainer(self, X, goes_on):
+        """Make a trainer of a new network, or of the present one if it goes on."""
+        training = self._torch()
+        device = training.find_device(self.device)
+        rng = check_random_state(self.random_state)
+        *seeds, init_seed = rng.randint(np.iinfo(np.int32).max, size=3).tolist()
+        if goes_on:
+            module = self.module_
+        else:
+            self._scaler = ChannelScaler(X if self.standardize else None)
+            module = training.build_module(
+                self.module or self._build_cnn,
+                init_seed,
+                self._window_shape,
+                len(self.classes_),
+            )
+        return training.Trainer(module, device, self, seeds)
+
+    def _build_cnn(self, n_channels, length, n_classes):
+        from sklearn_superior.neural_network._cnn_module import make_cnn
+
+        return make_cnn(
+            n_channels,
+            length,
+            n_classes,
+            channels=self.channels,
+            kernel_size=self.kernel_size,
+            hidden=self.hidden,
+            dropout=self.dropout,
+        )
+
+    def _encode(self, X, y, sample_weight):
+        """Return what the trainer takes: windows, numbers of classes, weights."""
+        codes = np.searchsorted(self.classes_, y)
+        if sample_weight is not None:
+            counts = sample_weight > 0
+            X, codes, sample_weight = X[counts], codes[counts], sample_weight[counts]
+            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
+        return self._scaler.transform(X), codes, sample_weight
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "module_" in state:  # loads where the device is missing
+            state["module_"] = deepcopy(self.module_).cpu()
+        if "_trainer" in state and not isinstance(self._trainer, bytes):
+            state["_trainer"] = self._torch().dump_tensors(self._trainer.state())
+        return state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+register_stages(CNNClassifier, CNNStages)

@@ -1,0 +1,67 @@
+"""From what the user gives to what the network takes."""
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+# Values that are converted at once, so that no second copy of the data is made.
+_BLOCK = 2**20
+
+
+def check_windows(estimator, X, *, reset, name="X"):
+    """Check windows of shape (n, length) or (n, channels, length)."""
+    # With shorter windows some of the weights of a filter would never see a value.
+    least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            allow_nd=True,
+            dtype=(np.float64, np.float32),
+            ensure_min_features=least if reset else 1,
+        )
+    except ValueError as exc:
+        if "inhomogeneous" not in str(exc):
+            raise
+        raise ValueError(f"{name} must hold windows of equal length: {exc}") from exc
+    shape = (1, *X.shape[1:]) if X.ndim == 2 else X.shape[1:]
+    if len(shape) != 2:
+        raise ValueError(
+            f"{name} must be of shape (n_samples, length) or (n_samples, channels, "
+            f"length). Got {X.shape}."
+        )
+    if shape[1] < least:
+        raise ValueError(
+            f"{name} must hold windows of at least {least} time steps for "
+            f"kernel_size={estimator.kernel_size}. Got {shape[1]}."
+        )
+    if reset:
+        estimator._window_shape = shape
+    elif shape != estimator._window_shape:
+        raise ValueError(
+            f"{name} must hold windows of (channels, length) "
+            f"{estimator._window_shape}, as in training. Got {shape}."
+        )
+    return X
+
+
+class ChannelScaler:
+    """Standardises each channel; gives single precision, which the network takes."""
+
+    def __init__(self, X=None):
+        self.mean, self.scale = 0.0, 1.0
+        if X is not None:
+            axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
+            shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
+            self.mean = X.mean(axis=axes, dtype=np.float64).reshape(shape)
+            scale = X.std(axis=axes, dtype=np.float64).reshape(shape)
+            self.scale = np.where(scale > 0, scale, 1.0)
+
+    def transform(self, X):
+        """Return windows of shape (n, channels, length) in single precision."""
+        scaled = np.empty(X.shape, dtype=np.float32)
+        rows = max(1, _BLOCK // X[0].size)
+        for start in range(0, len(X), rows):
+            part = slice(start, start + rows)
+            scaled[part] = (X[part] - self.mean) / self.scale
+        return scaled if X.ndim == 3 else scaled[:, np.newaxis]

@@ -1,0 +1,250 @@
+"""The training loop in torch.
+
+Data lies on the device, or comes there batch by batch if it does not fit. Nothing is
+read back before an epoch is over, so that a GPU never waits for Python.
+"""
+
+from contextlib import contextmanager, nullcontext
+from io import BytesIO
+from threading import Lock
+
+import torch
+from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
+from torch.nn import functional as F
+
+from sklearn_superior.neural_network._cnn_module import seed_dropout
+from sklearn_superior.neural_network._optimizers import make_optimizer
+
+# Values of the input that are predicted at once: bounds the memory, fits the caches.
+_EVALUATION_SIZE = 2**17
+
+_init_lock = Lock()
+
+
+def find_device(device, *, or_cpu=False):
+    """Return the torch device that `device` names, and check that it is there.
+
+    Parameters
+    ----------
+    device : str or torch.device
+        ``"auto"`` is the first of cuda, mps and cpu that is there.
+
+    or_cpu : bool
+        Whether to take the CPU for a device that is not there.
+    """
+    present = ["cpu"]
+    if torch.backends.mps.is_available():
+        present.insert(0, "mps")
+    if torch.cuda.is_available():
+        present.insert(0, "cuda")
+    if isinstance(device, str) and device == "auto":
+        return torch.device(present[0])
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        found = None
+    if found is not None and found.type in present:
+        if found.type != "cuda" or (found.index or 0) < torch.cuda.device_count():
+            return found
+    if found is not None and or_cpu:
+        return torch.device("cpu")
+    raise ValueError(
+        f"The 'device' parameter must be 'auto' or one that is there: {present}. "
+        f"Got {device!r}."
+    )
+
+
+@contextmanager
+def use_threads(n_jobs):
+    """Compute with so many threads in the calling thread, and leave others alone."""
+    n_threads = min(effective_n_jobs(n_jobs), torch.get_num_threads())
+    with threadpool_limits(limits=n_threads, user_api="openmp"):
+        yield
+
+
+def build_module(build, seed, window_shape, n_classes):
+    """Build a network with torch's global generator seeded, and leave that as it was.
+
+    Parameters
+    ----------
+    build : callable
+        Called with the number of channels, the length and the number of classes.
+    """
+    with _init_lock, torch.random.fork_rng(devices=[]):
+        torch.random.default_generator.manual_seed(seed)
+        module = build(*window_shape, n_classes)
+    if not isinstance(module, torch.nn.Module):
+        raise ValueError(
+            "The 'module' parameter must be a callable that returns a torch.nn.Module. "
+            f"It returned {module!r}."
+        )
+    found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+    if found != (2, n_classes):
+        raise ValueError(
+            "The 'module' parameter must build a network that gives a logit for each "
+            f"of {n_classes} classes. For two windows it gave shape {found}."
+        )
+    return module
+
+
+def draw_batches(tensors, order, batch_size, device):
+    """Yield the rows of the tensors in the given order, in batches of equal size.
+
+    Tensors that lie on the host are copied through pinned memory, while the device
+    is still busy with the batch before.
+    """
+    home = tensors[0].device
+    n_batches = -(-len(order) // batch_size)
+    for rows in order.to(home, non_blocking=True).tensor_split(n_batches):
+        batch = [None if tensor is None else tensor[rows] for tensor in tensors]
+        if home != device:
+            batch = [_send(part, device) for part in batch]
+        yield batch
+
+
+def _send(tensor, device):
+    if tensor is not None and device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return None if tensor is None else tensor.to(device, non_blocking=True)
+
+
+@torch.inference_mode()
+def forward(module, batches, device):
+    """Return the outputs for some batches, as one tensor on the device."""
+    module.eval()
+    batches = (torch.as_tensor(batch) for batch in batches)
+    return torch.cat([module(batch.to(device, non_blocking=True)) for batch in batches])
+
+
+def n_evaluation_rows(shape):
+    """Return how many windows of a shape to predict at once."""
+    return max(1, _EVALUATION_SIZE // (shape[0] * shape[1]))
+
+
+def brier_loss(logits, y):
+    """Brier scores of the softmax of the logits."""
+    proba = logits.softmax(dim=1)
+    own = proba.gather(1, y.unsqueeze(1)).squeeze(1)
+    return proba.square().sum(dim=1) - 2 * own + 1
+
+
+def log_loss(logits, y):
+    """Log losses of the softmax of the logits."""
+    return F.cross_entropy(logits, y, reduction="none")
+
+
+LOSSES = {"brier": brier_loss, "log_loss": log_loss}
+
+
+class Trainer:
+    """A network in training: its weights, its optimizer and its random numbers.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The network; it gives logits.
+
+    device : torch.device
+        Where to train.
+
+    model : CNNClassifier
+        Its parameters tell how.
+
+    seeds : pair of int
+        For the order of the samples and for dropout.
+    """
+
+    def __init__(self, module, device, model, seeds):
+        self.device = device
+        # The order is drawn on the host: the same on every device.
+        self.order = torch.Generator().manual_seed(seeds[0])
+        self.dropout = None
+        if device.type != "meta":
+            self.dropout = torch.Generator(device).manual_seed(seeds[1])
+        self.module = seed_dropout(module, self.dropout).to(device)
+        self.optimizer = make_optimizer(
+            model.optimizer, self.module.parameters(), model.learning_rate
+        )
+        self.batch_size = model.batch_size
+        self.loss = LOSSES[model.loss]
+        self.amp = model.amp
+        # Evaluation takes the plain module, so that predictions later are the same.
+        self._forward = torch.compile(self.module) if model.compile else self.module
+
+    def place(self, *arrays):
+        """Return arrays as tensors, on the device if they take half of it at most."""
+        tensors = [None if part is None else torch.from_numpy(part) for part in arrays]
+        if self.device.type == "cuda":
+            free, _ = torch.cuda.mem_get_info(self.device)
+            if 2 * sum(part.nbytes for part in tensors if part is not None) > free:
+                return tensors
+        return [None if part is None else part.to(self.device) for part in tensors]
+
+    def train_epoch(self, X, y, weight=None):
+        """Train on all rows once; return the mean loss, a tensor on the device."""
+        self.module.train()
+        total = torch.zeros((), device=self.device)
+        order = torch.randperm(len(X), generator=self.order)
+        for X_batch, y_batch, w_batch in draw_batches(
+            (X, y, weight), order, self.batch_size, self.device
+        ):
+            self.optimizer.zero_grad()
+            with self._precision():
+                losses = self.loss(self._forward(X_batch), y_batch)
+                loss = (losses if w_batch is None else losses * w_batch).mean()
+            loss.backward()
+            self.optimizer.step()
+            total += loss.detach() * (len(X_batch) / len(X))
+        return total
+
+    def _precision(self):
+        if self.amp:
+            return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+    def logits(self, X):
+        """Return the outputs for all rows, a tensor on the device."""
+        batches = X.split(n_evaluation_rows(X.shape[1:]))
+        return forward(self.module, batches, self.device)
+
+    def weights(self):
+        """Return a copy of the weights, on the device."""
+        state = self.module.state_dict()
+        return {name: tensor.clone() for name, tensor in state.items()}
+
+    def state(self):
+        """Return all that training goes on from."""
+        return {
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "order": self.order.get_state(),
+            "dropout": self.dropout.get_state(),
+            "device": self.device.type,
+        }
+
+    def load_state(self, state):
+        """Go on from `state`.
+
+        On another kind of device the numbers that dropout draws are others.
+        """
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.order.set_state(state["order"])
+        if state["device"] == self.device.type:
+            self.dropout.set_state(state["dropout"])
+
+
+def dump_tensors(state):
+    """Bytes of tensors, numbers, lists and dicts."""
+    buffer = BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
+
+
+def load_tensors(data):
+    """Load what `dump_tensors` gave, onto the host; nothing but data is accepted."""
+    try:
+        return torch.load(BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as exc:
+        raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
