@@ -8,7 +8,13 @@ from importlib import import_module
 
 from sklearn_superior._version import __version__
 
-_SUBPACKAGES = ("early_stopping", "integrations", "metrics", "model_selection")
+_SUBPACKAGES = (
+    "datasets",
+    "early_stopping",
+    "integrations",
+    "metrics",
+    "model_selection",
+)
 
 __all__ = ["__version__", *_SUBPACKAGES]
 
