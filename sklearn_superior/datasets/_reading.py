@@ -49,7 +49,7 @@ def _read(reader, path, numbers, texts, codes):
     columns = [(header.index(name), _MISSING | codes.get(name, {})) for name in numbers]
     text_at = [header.index(name) for name in texts]
     values = array("d")
-    labels: list[list[str]] = [[] for _ in texts]
+    labels = [[] for _ in texts]
     for row in reader:
         if not row:
             continue

@@ -67,6 +67,7 @@ def make_motion_signals(
     See Also
     --------
     sklearn_superior.model_selection.sliding_windows : Cuts the recordings.
+    fetch_paper_dataset : Real recordings.
 
     Notes
     -----
