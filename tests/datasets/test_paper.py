@@ -147,7 +147,7 @@ def test_columns_are_found_by_name(tmp_path):
     folder = tmp_path / "Motor_Failure_Time"
     folder.mkdir()
     for stem in MOTOR:
-        (folder / f"{stem}.csv").write_text("\ufefftime, z ,y,x\n00:01,3,2,1\n", "utf8")
+        (folder / f"{stem}.csv").write_text("\ufeffx,time, z ,y\n1,00:01,3,2\n", "utf8")
     dataset = fetch_paper_dataset("motor_failure_time", data_home=tmp_path)
     assert_array_equal(dataset.data, [[1, 2, 3]] * 3)
 

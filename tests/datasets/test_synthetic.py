@@ -5,7 +5,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import f1_score, log_loss
 
 from sklearn_superior.datasets import make_motion_signals
-from sklearn_superior.datasets._synthetic import _remember
+from sklearn_superior.datasets._synthetic import _make_classes, _remember
 from sklearn_superior.model_selection import HBlockSplit, sliding_windows
 
 
@@ -103,6 +103,15 @@ def test_difficulty_makes_it_harder():
 def test_bad_numbers(name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter .*Got {value!r}"):
         make_motion_signals(**{name: value})
+
+
+def test_difficulty_makes_classes_alike():
+    spread = [
+        [np.ptp(part, axis=0).mean() for part in _make_classes(rng, 5, 3, difficulty)]
+        for difficulty in (0, 0.5, 1)
+        for rng in [np.random.RandomState(0)]
+    ]
+    assert np.all(np.diff(spread, axis=0) < 0)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "hard", None])
