@@ -7,7 +7,6 @@ takes its place, so that a kill at any moment leaves one of the two.
 
 import hashlib
 import json
-import os
 import zipfile
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -16,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
+from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._optional import import_optional
 
 _FILE = "checkpoint.zip"
@@ -144,19 +144,6 @@ class CheckpointKeeper:
         models = self.stages.dump() if self.store is not None else None
         if models is not None:
             self.store.save(Checkpoint(self.fingerprint, self.stopper.scores, models))
-
-
-def write_atomically(path, data):
-    """Write bytes to a file that exists afterwards either whole or as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def fingerprint(stages, scoring, data):

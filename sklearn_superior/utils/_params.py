@@ -20,8 +20,10 @@ def check_integer(name, value, *, least):
         )
 
 
-def check_real(name, value, *, low=0, below=inf, open_low=False):
-    """Check that a parameter is a number in [low, below), or in (low, below).
+def check_real(name, value, *, low=0, below=inf, open_low=False, closed=False):
+    """Check that a parameter is a number in [low, below).
+
+    Or in (low, below) with `open_low`, or in [low, below] if `closed`.
 
     Examples
     --------
@@ -30,9 +32,10 @@ def check_real(name, value, *, low=0, below=inf, open_low=False):
     ValueError: The 'overlap' parameter must be a float in the range [0, 1). Got 75.
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and low <= value < below) or (open_low and value == low):
-        bracket = "(" if open_low else "["
+    is_inside = is_number and (low <= value < below or (closed and value == below))
+    if not is_inside or (open_low and value == low):
+        left, right = "(" if open_low else "[", "]" if closed else ")"
         raise ValueError(
             f"The {name!r} parameter must be a float in the range "
-            f"{bracket}{low}, {below}). Got {value!r}."
+            f"{left}{low}, {below}{right}. Got {value!r}."
         )

@@ -259,20 +259,6 @@ def test_lightgbm_that_draws_samples_cannot_go_on(options, draws):
     assert stages.can_resume is not draws
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    checkpoints.write_atomically(path, b"old")
-
-    def full(fd):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(checkpoints.os, "fsync", full)
-    with pytest.raises(OSError, match="disk full"):
-        checkpoints.write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_scores_that_are_no_numbers_survive(tmp_path):
     store = checkpoints.CheckpointStore(tmp_path)
     scores = [float("nan"), float("-inf"), 0.1 + 0.2]

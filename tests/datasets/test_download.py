@@ -1,0 +1,210 @@
+"""Downloads from a server of our own, which can be told to fail."""
+
+import errno
+import io
+import os
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from sklearn_superior.datasets import _download, fetch_paper_dataset
+from sklearn_superior.datasets._download import download_files, git_blob_hash
+
+FILES = {
+    f"datasets/Power_consumption/Zone {k}.csv": (
+        "Temperature,Humidity,Wind Speed,general diffuse flows,diffuse flows,"
+        f"Consumption\n1,2,3,4,5,{k}\n"
+    ).encode()
+    for k in (1, 2, 3)
+}
+FIRST, SECOND, THIRD = FILES
+HASHES = {path: git_blob_hash(content) for path, content in FILES.items()}
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `files`; fails a path as often as `failures` says, in the way it says."""
+
+    daemon_threads = False  # so that closing waits for the answers under way
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files = dict(FILES)
+        self.failures = {}  # path -> (way, how often)
+        self.requests = Counter()
+        self.meeting = None  # a barrier that every request waits at
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server, path = self.server, unquote(self.path[1:])
+        server.requests[path] += 1
+        if server.meeting is not None:
+            server.meeting.wait(timeout=5)
+        way, how_often = server.failures.get(path, (None, 0))
+        if server.requests[path] > how_often:
+            way = None
+        content = server.files.get(path)
+        if content is None:
+            self.send_error(404)
+        elif isinstance(way, int):
+            self.send_error(way)
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if way == "break off":
+                content = content[: len(content) // 2]
+            elif way == "corrupt":
+                content = b"X" + content[1:]
+            self.wfile.write(content)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(_download, "_WAITS", (0, 0))
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        monkeypatch.setattr(_download, "BASE_URL", server.url)
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def files_in(folder):
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_manifest():
+    assert _download.BASE_URL == (
+        "https://raw.githubusercontent.com/Ruhallah93/superior-scoring-rules/"
+        "696787fad7b262b953e8d69a314001838307d203/"
+    )
+    hashes = [h for files in _download.AUTHORS_FILES.values() for h in files.values()]
+    assert len(hashes) == len(set(hashes)) == 80
+    assert all(len(h) == 40 and set(h) <= set("0123456789abcdef") for h in hashes)
+
+
+def test_hash_is_that_of_git():
+    assert git_blob_hash(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
+
+
+def test_downloads_all(server, tmp_path):
+    download_files(HASHES, tmp_path / "new" / "folder")
+    assert files_in(tmp_path / "new" / "folder") == FILES
+    assert server.requests == dict.fromkeys(FILES, 1)
+
+
+def test_downloads_at_once(server, tmp_path):
+    server.meeting = threading.Barrier(3)
+    download_files(HASHES, tmp_path)
+    assert files_in(tmp_path) == FILES
+
+
+def test_downloads_only_what_is_missing(server, tmp_path):
+    download_files({SECOND: HASHES[SECOND]}, tmp_path)
+    server.requests.clear()
+    download_files(HASHES, tmp_path)
+    assert server.requests == {FIRST: 1, THIRD: 1}
+    download_files(HASHES, tmp_path)
+    assert server.requests.total() == 2
+
+
+@pytest.mark.parametrize("way", ["break off", "corrupt", 503, 429])
+def test_tries_again(server, tmp_path, way):
+    server.failures = {SECOND: (way, 2)}
+    download_files(HASHES, tmp_path)
+    assert files_in(tmp_path) == FILES
+    assert server.requests[SECOND] == 3
+
+
+@pytest.mark.parametrize(
+    ("way", "problem", "n_requests"),
+    [
+        ("break off", "IncompleteRead", 3),
+        ("corrupt", f"the hash must be {HASHES[SECOND]}, but is ", 3),
+        (500, "HTTP Error 500", 3),
+        (403, "HTTP Error 403", 1),
+        (404, "HTTP Error 404", 1),
+    ],
+)
+def test_gives_up(server, tmp_path, way, problem, n_requests):
+    server.failures = {SECOND: (way, 99)}
+    message = f"Cannot download {server.url}datasets/.*/Zone%202.csv: .*{problem}.*home"
+    with pytest.raises(OSError, match=message):
+        download_files(HASHES, tmp_path)
+    assert server.requests[SECOND] == n_requests
+    left = files_in(tmp_path)
+    assert SECOND not in left
+    assert left.items() <= FILES.items()
+
+    server.failures.clear()
+    download_files(HASHES, tmp_path)
+    assert files_in(tmp_path) == FILES
+
+
+def test_offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("no_proxy", "*")
+    with Server() as server:
+        url = server.url
+    monkeypatch.setattr(_download, "BASE_URL", url)
+    monkeypatch.setattr(_download, "_WAITS", (0,))
+    with pytest.raises(OSError, match=f"Cannot download {url}.*Check the connection"):
+        download_files(HASHES, tmp_path)
+    assert files_in(tmp_path) == {}
+
+
+def test_disk_full(server, tmp_path, monkeypatch):
+    def full(fd):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    message = r"The download cannot be written: No space left on device: '.*Zone \d.csv"
+    with pytest.raises(OSError, match=message) as caught:
+        download_files(HASHES, tmp_path)
+    assert caught.value.errno == errno.ENOSPC
+    assert files_in(tmp_path) == {}
+
+
+def test_no_folder_can_be_made(server, tmp_path):
+    (tmp_path / "datasets").write_text("a file is in the way")
+    with pytest.raises(OSError, match=r"The download cannot be written: .*Zone \d.csv"):
+        download_files(HASHES, tmp_path)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_shows_progress_on_a_terminal_only(server, tmp_path, monkeypatch, capsys):
+    download_files(HASHES, tmp_path / "quiet")
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    download_files(HASHES, tmp_path / "shown")
+    *_, last = terminal.getvalue().split("\r")
+    assert last == f"Downloading [{'#' * 30}] 3 of 3 files\n"
+
+
+def test_fetches_a_data_set(server, tmp_path, monkeypatch):
+    monkeypatch.setitem(_download.AUTHORS_FILES, "tetouan_power", HASHES)
+    for _ in range(2):
+        dataset = fetch_paper_dataset("tetouan_power", data_home=tmp_path)
+        assert_array_equal(dataset.data, [[1, 2, 3, 4, 5, k] for k in (1, 2, 3)])
+        assert_array_equal(dataset.target, ["Zone 1", "Zone 2", "Zone 3"])
+        assert dataset.status == "complete"
+    assert server.requests.total() == 3
