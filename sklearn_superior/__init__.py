@@ -9,26 +9,12 @@ from importlib import import_module
 from sklearn_superior._version import __version__
 
 _SUBPACKAGES = (
-_SUBPACKAGES = (
     "datasets",
     "early_stopping",
     "integrations",
     "metrics",
     "model_selection",
     "neural_network",
-)
-    "early_stopping",
-    "integrations",
-    "metrics",
-    "model_selection",
-_SUBPACKAGES = (
-    "datasets",
-    "early_stopping",
-    "integrations",
-    "metrics",
-    "model_selection",
-    "neural_network",
-)
 )
 
 __all__ = ["__version__", *_SUBPACKAGES]
