@@ -122,8 +122,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     n_jobs : int or None, default=None
         Number of threads on the CPU. None means 1: small batches gain little from
-        more, results do not depend on it, and cross-validation can use the other
-        cores. -1 means all.
+        more, the result does not depend on the machine, and cross-validation can use
+        the other cores. -1 means all. A fit in a thread of its own always has one.
 
     random_state : int, RandomState instance or None, default=None
         Chooses the validation part, the first weights, the order of the windows and
@@ -305,9 +305,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             given = (X_val, y_val, sample_weight_val)
             train, val = split_validation(self, train, given, groups)
         elif not (X_val is None and y_val is None and sample_weight_val is None):
-            raise ValueError(
-                "X_val is given, but early_stopping=False has no use for it."
-            )
+            raise ValueError("early_stopping=False has no use for validation data.")
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
         stages = CNNStages(self, checked=True, goes_on=goes_on)
@@ -315,7 +313,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if val is not None:
             self.history_["validation_score"] = self.validation_scores_
-        self.history_ = {key: np.array(value) for key, value in self.history_.items()}
+        self.history_ = {
+            key: np.array(values[: self.n_iter_])
+            for key, values in self.history_.items()
+        }
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):

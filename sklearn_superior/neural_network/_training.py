@@ -6,7 +6,7 @@ read back before an epoch is over, so that a GPU never waits for Python.
 
 from contextlib import contextmanager, nullcontext
 from io import BytesIO
-from threading import Lock
+from threading import Lock, current_thread, main_thread
 
 import torch
 from joblib import effective_n_jobs
@@ -59,6 +59,8 @@ def find_device(device, *, or_cpu=False):
 def use_threads(n_jobs):
     """Compute with so many threads in the calling thread, and leave others alone."""
     n_threads = min(effective_n_jobs(n_jobs), torch.get_num_threads())
+    if current_thread() is not main_thread():  # others are likely to be at work, too
+        n_threads = 1
     with threadpool_limits(limits=n_threads, user_api="openmp"):
         yield
 

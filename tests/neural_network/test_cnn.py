@@ -1,0 +1,578 @@
+"""`CNNClassifier` as a classifier of scikit-learn."""
+
+import copy
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.metrics import f1_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    ShuffleSplit,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
+from sklearn_superior.model_selection import HBlockSplit
+from tests.neural_network.signals import make_windows, small_cnn, weights
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_windows()
+    return X[:150], y[:150], X[150:], y[150:]
+
+
+def test_is_constructible_without_torch():
+    code = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from sklearn.base import clone
+from sklearn_superior.neural_network import CNNClassifier
+model = clone(CNNClassifier(hidden=8)).set_params(loss="brier")
+try:
+    model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+except ImportError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "sklearn-superior[torch]" in run.stdout, run.stderr
+
+
+def test_the_architecture_is_that_of_the_paper(data):
+    X, y, *_ = data
+    model = small_cnn(channels=(64, 32, 16), hidden=1024, max_iter=1).fit(X, y)
+    kinds = [type(layer).__name__ for layer in model.module_]
+    convolutions = [k for k, kind in enumerate(kinds) if kind == "Conv1d"]
+    filters = [model.module_[k].out_channels for k in convolutions]
+    assert filters == [64, 32, 16]
+    assert [model.module_[k].kernel_size for k in convolutions] == [(3,)] * 3
+    follows = [kinds[k + 1] for k in convolutions]
+    assert follows == ["ReLU", "BatchNorm1d", "BatchNorm1d"]
+    assert kinds.count("SeededDropout") == 4
+    dense = [layer for layer in model.module_ if isinstance(layer, torch.nn.Linear)]
+    assert [layer.out_features for layer in dense] == [1024, 3]
+    assert dense[0].in_features == 16 * X.shape[2]
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "brier"])
+@pytest.mark.parametrize("kind", ["3-D", "2-D", "binary", "float32", "list"])
+def test_learns(kind, loss):
+    X, y = make_windows(
+        n=400,
+        n_channels=1 if kind == "2-D" else 2,
+        n_classes=2 if kind == "binary" else 3,
+    )
+    X = X[:, 0] if kind == "2-D" else X
+    X = X.astype(np.float32) if kind == "float32" else X
+    X = X.tolist() if kind == "list" else X
+    model = small_cnn(loss=loss, max_iter=25, n_iter_no_change=10)
+    model.fit(X[:300], y[:300])
+    y_proba = model.predict_proba(X[300:])
+    assert y_proba.dtype == np.float64
+    np.testing.assert_allclose(y_proba.sum(axis=1), 1, atol=1e-12)
+    assert f1_score(y[300:], model.predict(X[300:]), average="macro") > 0.75
+    assert all(p.dtype == torch.float32 for p in model.module_.parameters())
+
+
+@pytest.mark.parametrize("patience", [2, 100])
+@pytest.mark.parametrize("scoring", [None, "f1_macro", "neg_log_loss"])
+def test_the_best_epoch_is_restored_exactly(data, patience, scoring):
+    X, y, X_val, y_val = data
+    model = small_cnn(n_iter_no_change=patience, scoring=scoring, learning_rate=0.03)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    scores = model.validation_scores_
+    assert model.best_iteration_ == np.argmax(scores)
+    assert model.best_score_ == scores.max()
+    scorer = get_scorer(scoring or "neg_penalized_brier_score")
+    assert scorer(model, X_val, y_val) == model.best_score_
+    assert model.n_iter_ == len(scores) == min(12, model.best_iteration_ + patience + 1)
+
+
+def test_the_kept_epoch_is_that_of_shorter_training(data):
+    X, y, X_val, y_val = data
+    scores = iter([1, 2, 5, 3, 4, 4])
+    model = small_cnn(max_iter=6, scoring=lambda *args: next(scores))
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.best_iteration_ == 2
+    short = small_cnn(max_iter=3, early_stopping=False)
+    np.testing.assert_array_equal(weights(short.fit(X, y)), weights(model))
+
+
+def test_history(data):
+    X, y, X_val, y_val = data
+    model = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
+    assert set(model.history_) == {"train_loss", "time", "validation_score"}
+    for values in model.history_.values():
+        assert values.shape == (model.n_iter_,)
+    assert model.history_["train_loss"][-1] < model.history_["train_loss"][0]
+    assert (model.history_["time"] > 0).all()
+    last = small_cnn(early_stopping=False, max_iter=3).fit(X, y)
+    assert set(last.history_) == {"train_loss", "time"}
+    assert last.n_iter_ == 3
+    assert not hasattr(last, "best_iteration_")
+    refitted = model.set_params(early_stopping=False, max_iter=3).fit(X, y)
+    assert not hasattr(refitted, "best_score_")
+    np.testing.assert_array_equal(weights(refitted), weights(last))
+
+
+def test_the_loss_in_the_history_is_the_mean_over_the_epoch(data):
+    X, y, *_ = data
+    model = small_cnn(dropout=0, early_stopping=False, max_iter=1, optimizer="sgd")
+    model.set_params(learning_rate=1e-12, batch_size=1000).fit(X, y)
+    model.module_.train()  # batch normalisation as in training
+    with torch.no_grad():
+        logits = model.module_(torch.from_numpy(model._scaler.transform(X)))
+        codes = torch.from_numpy(np.searchsorted(model.classes_, y))
+        expected = torch.nn.functional.cross_entropy(logits, codes).item()
+    assert model.history_["train_loss"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_standardises_with_the_training_part_only(data):
+    X, y, X_val, y_val = data
+    plain = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
+    shifted = small_cnn().fit(X, y, X_val=X_val + 1e3, y_val=y_val)
+    np.testing.assert_array_equal(plain._scaler.mean, shifted._scaler.mean)
+    np.testing.assert_allclose(plain._scaler.mean.ravel(), X.mean(axis=(0, 2)))
+    np.testing.assert_allclose(plain._scaler.scale.ravel(), X.std(axis=(0, 2)))
+    scaled = plain._scaler.transform(X)
+    np.testing.assert_allclose(scaled.mean(axis=(0, 2)), 0, atol=1e-6)
+    X_const = X.copy()
+    X_const[:, 1] = 7
+    assert np.isfinite(small_cnn(max_iter=1).fit(X_const, y).predict_proba(X)).all()
+    off = small_cnn(standardize=False, max_iter=1).fit(X, y)
+    np.testing.assert_array_equal(off._scaler.transform(X), X.astype(np.float32))
+
+
+def test_units_do_not_matter_when_standardised(data):
+    X, y, X_val, _ = data
+    one = small_cnn(max_iter=3).fit(X, y)
+    other = small_cnn(max_iter=3).fit(1024 * X, y)
+    np.testing.assert_allclose(
+        one.predict_proba(X_val), other.predict_proba(1024 * X_val), atol=1e-5
+    )
+
+
+def test_same_seed_same_weights_and_nothing_global_is_touched(data):
+    X, y, *_ = data
+    torch.manual_seed(5)
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    fitted = [small_cnn(max_iter=3).fit(X, y) for _ in range(2)]
+    np.testing.assert_array_equal(*(weights(model) for model in fitted))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+    torch.manual_seed(6)
+    np.testing.assert_array_equal(
+        weights(small_cnn(max_iter=3).fit(X, y)), weights(fitted[0])
+    )
+    other = small_cnn(max_iter=3, random_state=1).fit(X, y)
+    assert np.abs(weights(other) - weights(fitted[0])).max() > 0.01
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_several_fits_at_once_do_not_disturb_each_other(data, backend):
+    X, y, *_ = data
+    models = [small_cnn(max_iter=4, random_state=seed) for seed in range(4)]
+    alone = [weights(clone(model).fit(X, y)) for model in models]
+    together = Parallel(n_jobs=2, backend=backend)(
+        delayed(lambda model: weights(model.fit(X, y)))(model) for model in models
+    )
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_the_cores_are_not_oversubscribed(data):
+    X, y, *_ = data
+    seen = []
+
+    def scorer(estimator, X, y):
+        seen.append((threading.get_ident(), torch.get_num_threads()))
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+    model = small_cnn(max_iter=2, scoring=scorer, n_jobs=-1)
+    Parallel(n_jobs=2, backend="threading")(
+        delayed(clone(model).fit)(X, y) for _ in range(4)
+    )
+    assert len({thread for thread, _ in seen}) > 1
+    assert {n_threads for _, n_threads in seen} == {1}
+
+
+def test_weights_of_samples_and_classes(data):
+    X, y, X_val, y_val = data
+    options = {"X_val": X_val, "y_val": y_val}
+    plain = small_cnn().fit(X, y, **options)
+    ones = small_cnn().fit(X, y, sample_weight=np.full(len(y), 3.0), **options)
+    np.testing.assert_allclose(weights(ones), weights(plain), atol=1e-5)
+    heavy = np.where(y == "one", 50.0, 1.0)
+    by_sample = small_cnn(max_iter=2, early_stopping=False).fit(
+        X, y, sample_weight=heavy
+    )
+    by_class = small_cnn(
+        max_iter=2, early_stopping=False, class_weight={"one": 50.0}
+    ).fit(X, y)
+    np.testing.assert_array_equal(weights(by_sample), weights(by_class))
+    share = np.mean(by_class.predict(X_val) == "one")
+    assert share > np.mean(y_val == "one") + 0.2
+    zero = np.r_[np.ones(100), np.zeros(50)]
+    dropped = small_cnn(max_iter=2, early_stopping=False, standardize=False)
+    np.testing.assert_array_equal(
+        weights(clone(dropped).fit(X, y, sample_weight=zero)),
+        weights(clone(dropped).fit(X[:100], y[:100])),
+    )
+    balanced = small_cnn(max_iter=2, class_weight="balanced").fit(X, y)
+    assert balanced.n_iter_ == 2
+
+
+def test_validation_weights_are_in_the_score(data):
+    X, y, X_val, y_val = data
+    weight = np.arange(len(y_val)) % 3 + 0.5
+    model = small_cnn(max_iter=3).fit(
+        X, y, X_val=X_val, y_val=y_val, sample_weight_val=weight
+    )
+    score = neg_penalized_brier_scorer(model, X_val, y_val, sample_weight=weight)
+    assert model.best_score_ == score
+
+
+def test_in_scikit_learns_tools(data):
+    X, y, *_ = data
+    groups = np.repeat([0, 1], 75)
+    cv = HBlockSplit(5, gap=1)
+    scores = cross_val_score(
+        small_cnn(max_iter=3),
+        X,
+        y,
+        groups=groups,
+        cv=cv,
+        scoring=neg_penalized_brier_scorer,
+    )
+    assert np.isfinite(scores).all()
+    search = GridSearchCV(
+        make_pipeline(FunctionTransformer(np.cbrt), small_cnn(max_iter=3)),
+        {"cnnclassifier__loss": ["log_loss", "brier"]},
+        cv=2,
+        n_jobs=2,
+        scoring=neg_penalized_brier_scorer,
+    ).fit(X, y)
+    assert search.predict(X).shape == y.shape
+    result = cross_validate(small_cnn(max_iter=2), X, y, cv=2, return_estimator=True)
+    assert len(result["estimator"]) == 2
+
+
+@pytest.mark.parametrize(
+    "split", ["last", ShuffleSplit(1, test_size=0.3, random_state=0), HBlockSplit(5)]
+)
+def test_validation_splits(data, split):
+    X, y, *_ = data
+    groups = None if isinstance(split, ShuffleSplit) else np.arange(150) // 30
+    model = small_cnn(validation_split=split, validation_fraction=0.2, max_iter=2)
+    model.fit(X, y, groups=groups)
+    if split == "last":
+        last = np.arange(150) % 30 >= 24
+    else:
+        last = np.isin(np.arange(150), next(iter(split.split(X, y, groups)))[1])
+    score = neg_penalized_brier_scorer(model, X[last], y[last])
+    assert model.best_score_ == score
+
+
+def test_early_stopping_classifier_takes_it(data):
+    X, y, X_val, y_val = data
+    wrapped = EarlyStoppingClassifier(small_cnn(early_stopping=False))
+    wrapped.set_params(n_iter_no_change=4).fit(X, y, X_val=X_val, y_val=y_val)
+    own = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
+    np.testing.assert_array_equal(wrapped.validation_scores_, own.validation_scores_)
+    np.testing.assert_array_equal(wrapped.predict_proba(X), own.predict_proba(X))
+    with pytest.raises(TypeError, match="does not keep its epochs"):
+        staged_scores(own, X, y)
+
+
+def test_partial_fit_is_one_epoch(data):
+    X, y, X_val, _ = data
+    model = small_cnn()
+    for _ in range(3):
+        model.partial_fit(X, y, classes=np.unique(y))
+    whole = small_cnn(early_stopping=False, max_iter=3).fit(X, y)
+    np.testing.assert_array_equal(weights(model), weights(whole))
+    assert model.n_iter_ == 3
+    np.testing.assert_array_equal(
+        model.history_["train_loss"], whole.history_["train_loss"]
+    )
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        copied.partial_fit(X, y)
+        np.testing.assert_array_equal(
+            weights(copied),
+            weights(small_cnn(early_stopping=False, max_iter=4).fit(X, y)),
+        )
+    one_class = y == "one"
+    model.partial_fit(X[one_class], y[one_class])
+    with pytest.raises(ValueError, match=r"y must hold classes among.*'five'"):
+        model.partial_fit(X, np.where(one_class, "five", y))
+    with pytest.raises(ValueError, match="classes must hold all"):
+        small_cnn().partial_fit(X[one_class], y[one_class])
+
+
+def test_warm_start_goes_on(data):
+    X, y, *_ = data
+    model = small_cnn(warm_start=True, early_stopping=False, max_iter=8).fit(X, y)
+    first = model.history_["train_loss"]
+    model.fit(X, y)
+    assert model.history_["train_loss"][0] < first[0]
+    before = weights(model)
+    with pytest.raises(ValueError, match=r"\(channels, length\) \(2, 16\).*\(2, 10\)"):
+        model.fit(X[..., :10], y)
+    with pytest.raises(ValueError, match="y must hold classes among"):
+        model.fit(X, np.where(y == "one", "five", y))
+    np.testing.assert_array_equal(weights(model), before)
+    cold = small_cnn(early_stopping=False, max_iter=8).fit(X, y)
+    np.testing.assert_array_equal(cold.fit(X, y).history_["train_loss"], first)
+
+
+def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
+    X, y, X_val, _ = data
+    model = small_cnn(max_iter=3).fit(X, y)
+    whole = model.predict_proba(X_val)
+    from sklearn_superior.neural_network import _training
+
+    monkeypatch.setattr(_training, "_EVALUATION_SIZE", 7 * X[0].size)
+    np.testing.assert_allclose(model.predict_proba(X_val), whole, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X_val[3:4]), whole[3:4], atol=1e-6)
+
+
+def test_pickles_without_the_device(data, monkeypatch):
+    X, y, X_val, _ = data
+    model = small_cnn(max_iter=2).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(X_val), model.predict_proba(X_val)
+    )
+    loaded.device = "cuda:7"  # where it may have been trained
+    np.testing.assert_array_equal(
+        loaded.predict_proba(X_val), model.predict_proba(X_val)
+    )
+    with pytest.raises(ValueError, match="'device' parameter"):
+        loaded.fit(X, y)
+
+
+class Perceptron(torch.nn.Module):
+    """A network of one's own."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Flatten(),
+            torch.nn.Linear(n_channels * length, 32),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(0.5),
+            torch.nn.Linear(32, n_classes),
+        )
+
+    def forward(self, X):
+        return self.layers(X)
+
+
+def test_a_module_of_ones_own(data):
+    X, y, X_val, y_val = data
+    fitted = [small_cnn(module=Perceptron).fit(X, y) for _ in range(2)]
+    np.testing.assert_array_equal(*(weights(model) for model in fitted))
+    assert isinstance(fitted[0].module_, Perceptron)
+    assert fitted[0].predict(X_val).shape == y_val.shape
+    with pytest.raises(ValueError, match="'module' parameter.*returned 7"):
+        small_cnn(module=lambda *shape: 7).fit(X, y)
+    with pytest.raises(ValueError, match=r"each of 3 classes.*\(2, 5\)"):
+        small_cnn(module=lambda c, n, k: Perceptron(c, n, 5)).fit(X, y)
+
+
+def test_mixed_precision(data):
+    X, y, *_ = data
+    exact = small_cnn(max_iter=4).fit(X, y)
+    amp = small_cnn(max_iter=4, amp=True).fit(X, y)
+    assert np.abs(weights(amp) - weights(exact)).max() > 0
+    assert all(p.dtype == torch.float32 for p in amp.module_.parameters())
+    np.testing.assert_allclose(
+        amp.validation_scores_, exact.validation_scores_, atol=0.3
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_compile(data):
+    X, y, *_ = data
+    exact = small_cnn(max_iter=4).fit(X, y)
+    compiled = small_cnn(max_iter=4, compile=True).fit(X, y)
+    np.testing.assert_allclose(
+        compiled.validation_scores_, exact.validation_scores_, atol=0.05
+    )
+    pickle.loads(pickle.dumps(compiled)).predict(X)
+
+
+def interrupt_in_epoch(epoch):
+    calls = []
+
+    def scorer(estimator, X, y):
+        calls.append(1)
+        if len(calls) == epoch:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+    return scorer
+
+
+def test_ctrl_c_keeps_the_best_epoch(data):
+    X, y, X_val, y_val = data
+    model = small_cnn(scoring=interrupt_in_epoch(4))
+    with pytest.warns(UserWarning, match="interrupted after 3 epochs; the best"):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.n_iter_ == 3
+    assert neg_penalized_brier_scorer(model, X_val, y_val) == model.best_score_
+    assert len(model.history_["validation_score"]) == 3
+    assert len(model.history_["train_loss"]) == 3
+
+
+def test_ctrl_c_before_the_first_epoch_is_over(data):
+    X, y, X_val, y_val = data
+    model = small_cnn(scoring=interrupt_in_epoch(1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+def test_divergence_is_told(data):
+    X, y, *_ = data
+    model = small_cnn(learning_rate=1e30, optimizer="sgd", standardize=False)
+    with pytest.raises(ValueError, match="diverged.*learning_rate"):
+        model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_progress_bar_counts_epochs(data, capsys):
+    X, y, *_ = data
+    small_cnn(max_iter=3).set_callbacks(ProgressBar()).fit(X, y)
+    assert "CNNClassifier" in capsys.readouterr().out
+
+
+def test_verbose_tells_each_epoch(data, capsys):
+    X, y, *_ = data
+    model = small_cnn(max_iter=3, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    pattern = r"epoch \d: loss [\d.]+, score -[\d.]+, best -[\d.]+ at \d, [\d.]+ s"
+    assert len(lines) == 3
+    assert all(re.fullmatch(pattern, line) for line in lines)
+    assert f"loss {model.history_['train_loss'][1]:.6f}" in lines[1]
+    small_cnn(max_iter=1, verbose=1, early_stopping=False).fit(X, y)
+    assert re.fullmatch(r"epoch 0: loss [\d.]+, [\d.]+ s\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_resume_goes_on_where_it_was(data, tmp_path, early_stopping):
+    X, y, *_ = data
+    options = {"early_stopping": early_stopping, "n_iter_no_change": 20}
+    whole = small_cnn(max_iter=8, **options).fit(X, y)
+    options["checkpoint_dir"] = tmp_path
+    small_cnn(max_iter=3, **options).fit(X, y)
+    resumed = small_cnn(max_iter=8, resume=True, verbose=1, **options).fit(X, y)
+    np.testing.assert_array_equal(weights(resumed), weights(whole))
+    for key in set(whole.history_) - {"time"}:
+        np.testing.assert_array_equal(resumed.history_[key], whole.history_[key])
+    again = small_cnn(max_iter=8, resume=True, **options).fit(X, y)
+    np.testing.assert_array_equal(weights(again), weights(whole))
+    assert again.n_iter_ == 8
+
+
+def test_resume_of_another_network_is_refused(data, tmp_path):
+    X, y, *_ = data
+    small_cnn(max_iter=2, checkpoint_dir=tmp_path, module=Perceptron).fit(X, y)
+    other = small_cnn(max_iter=2, checkpoint_dir=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="is of another estimator"):
+        other.fit(X, y)
+    same = small_cnn(
+        max_iter=3, checkpoint_dir=tmp_path, module=Perceptron, resume=True
+    )
+    assert same.fit(X, y).n_iter_ == 3
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"channels": ()}, r"'channels'.*\(\)"),
+        ({"channels": 64}, "'channels'.*64"),
+        ({"channels": (64, 0)}, r"'channels'.*\(64, 0\)"),
+        ({"kernel_size": 0}, "'kernel_size'.*0"),
+        ({"hidden": 1.5}, "'hidden'.*1.5"),
+        ({"dropout": 1.0}, "'dropout'.*1.0"),
+        ({"loss": "hinge"}, "'loss'.*'log_loss', 'brier'.*'hinge'"),
+        ({"optimizer": "lbfgs"}, "'optimizer'.*'lbfgs'"),
+        ({"learning_rate": 0}, "'learning_rate'.*0"),
+        ({"batch_size": 0}, "'batch_size'.*0"),
+        ({"max_iter": 0}, "'max_iter'.*0"),
+        ({"n_iter_no_change": 0}, "'n_iter_no_change'.*0"),
+        ({"tol": -1}, "'tol'.*-1"),
+        ({"validation_fraction": 1.0}, "'validation_fraction'.*1.0"),
+        ({"validation_split": "first"}, "'validation_split'.*'first'"),
+        ({"device": "tpu"}, "'device'.*'tpu'"),
+        ({"module": 3}, "'module'.*3"),
+        ({"scoring": "accuracyy"}, "accuracyy"),
+        ({"resume": True}, "resume=True needs a checkpoint_dir"),
+    ],
+)
+def test_bad_parameters(data, params, message):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        small_cnn(**params).fit(X, y)
+
+
+def test_bad_data(data):
+    X, y, X_val, y_val = data
+    model = small_cnn(max_iter=1)
+    with pytest.raises(ValueError, match="equal length"):
+        model.fit([[1.0, 2.0, 3.0], [1.0, 2.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(X > 20, np.nan, X), y)
+    with pytest.raises(ValueError, match="at least 4 time steps for kernel_size=7.*3"):
+        small_cnn(kernel_size=7).fit(X[..., :3], y)
+    with pytest.raises(ValueError, match="minimum of 4"):
+        small_cnn(kernel_size=7).fit(X[:, 0, :3], y)
+    with pytest.raises(ValueError, match=r"\(n_samples, channels, length\).*4, 4\)"):
+        model.fit(X.reshape(150, 2, 4, 4), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError, match="X_val.*as in training"):
+        model.fit(X, y, X_val=X_val[..., :-1], y_val=y_val)
+    with pytest.raises(ValueError, match="y_val is missing"):
+        model.fit(X, y, X_val=X_val)
+    with pytest.raises(ValueError, match="no use for validation data"):
+        small_cnn(early_stopping=False).fit(X, y, X_val=X_val, y_val=y_val)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"\(2, 16\), as in training. Got \(2, 12\)"):
+        model.predict(X[..., :12])
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        model.predict(X[:, 0])
+
+
+def test_a_class_that_only_validation_has(data):
+    X, y, X_val, y_val = data
+    keep = y != "one"
+    with pytest.warns(UserWarning, match=r"classes that training has not: \['one'\]"):
+        model = small_cnn(max_iter=2).fit(X[keep], y[keep], X_val=X_val, y_val=y_val)
+    assert model.predict_proba(X_val).shape == (len(X_val), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(small_cnn(max_iter=2).fit(X, y).best_score_)

@@ -1,0 +1,272 @@
+"""The torch side: devices, optimizer, dropout, batches."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from sklearn_superior.neural_network._cnn_module import (  # noqa: E402
+    SeededDropout,
+    make_cnn,
+    seed_dropout,
+)
+from sklearn_superior.neural_network._optimizers import (  # noqa: E402
+    NAdam,
+    make_optimizer,
+)
+from sklearn_superior.neural_network._training import (  # noqa: E402
+    Trainer,
+    brier_loss,
+    draw_batches,
+    dump_tensors,
+    find_device,
+    load_tensors,
+    log_loss,
+    use_threads,
+)
+from tests.neural_network.signals import small_cnn  # noqa: E402
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
+
+
+def paper_cnn():
+    return make_cnn(
+        3, 20, 4, channels=(64, 32, 16), kernel_size=3, hidden=1024, dropout=0.2
+    )
+
+
+def make_trainer(device, **params):
+    return Trainer(paper_cnn(), torch.device(device), small_cnn(**params), (1, 2))
+
+
+def make_tensors(n=70):
+    torch.manual_seed(0)
+    return torch.randn(n, 3, 20), torch.randint(0, 4, (n,)), torch.rand(n)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("loss", ["log_loss", "brier"])
+@pytest.mark.parametrize("optimizer", ["nadam", "adam", "sgd"])
+@pytest.mark.parametrize("variant", ["plain", "weighted", "streamed", "amp"])
+def test_an_epoch_stays_on_the_device(device, loss, optimizer, variant):
+    # On the meta device a tensor of the host, or a value that is read, is an error.
+    if variant == "amp" and device == "meta":
+        pytest.skip("the meta device has no mixed precision")
+    trainer = make_trainer(device, loss=loss, optimizer=optimizer, amp=variant == "amp")
+    X, y, weight = make_tensors()
+    data = [X, y, weight if variant == "weighted" else None]
+    if variant != "streamed":
+        data = trainer.place(*(None if t is None else t.numpy() for t in data))
+        assert data[0].device.type == device
+    mean_loss = trainer.train_epoch(*data)
+    assert mean_loss.device.type == device
+    logits = trainer.logits(data[0])
+    assert logits.device.type == device
+    assert logits.shape == (len(X), 4)
+    if device == "meta":
+        with pytest.raises(RuntimeError):
+            mean_loss.item()
+    else:
+        assert torch.isfinite(mean_loss)
+
+
+def test_the_meta_device_catches_a_tensor_left_on_the_host():
+    trainer = make_trainer("meta")
+    X, *_ = make_tensors()
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        trainer.module(X)
+
+
+@pytest.mark.parametrize("loss", [log_loss, brier_loss])
+def test_losses_are_those_of_scikit_learn(loss):
+    from sklearn import metrics
+
+    logits, y = torch.randn(50, 4, dtype=torch.float64), torch.arange(50) % 4
+    proba = logits.softmax(1).numpy()
+    expected = {
+        log_loss: lambda: metrics.log_loss(y, proba),
+        brier_loss: lambda: metrics.brier_score_loss(y, proba, scale_by_half=False),
+    }[loss]()
+    assert loss(logits, y).mean().item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_torch(fused):
+    torch.manual_seed(0)
+    ours = paper_cnn().double().eval()
+    theirs = copy.deepcopy(ours)
+    optimizers = [
+        NAdam(ours.parameters(), lr=0.01, fused=fused),
+        torch.optim.NAdam(theirs.parameters(), lr=0.01),
+    ]
+    X, y, _ = make_tensors()
+    for _ in range(30):
+        for module, optimizer in zip((ours, theirs), optimizers, strict=True):
+            optimizer.zero_grad()
+            log_loss(module(X.double()), y).mean().backward()
+            optimizer.step()
+    # torch keeps the product of the momenta in single precision.
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_the_formula(fused):
+    # A loss whose gradient is the weight itself, so that all is one number.
+    weight = torch.tensor([3.0], dtype=torch.float64, requires_grad=True)
+    optimizer = NAdam([weight], lr=0.1, fused=fused)
+    p, m, v, product = 3.0, 0.0, 0.0, 1.0
+    for t in range(1, 101):
+        optimizer.zero_grad()
+        (0.5 * weight**2).sum().backward()
+        optimizer.step()
+        mu, mu_next = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
+        product *= mu
+        m, v = 0.9 * m + 0.1 * p, 0.999 * v + 0.001 * p**2
+        direction = mu_next * m / (1 - product * mu_next) + (1 - mu) * p / (1 - product)
+        p -= 0.1 * direction / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
+        assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
+
+
+def test_the_fused_kernel_is_used_where_there_is_one():
+    optimizer = make_optimizer("nadam", paper_cnn().parameters(), 0.01)
+    assert optimizer.defaults["fused"]
+    with pytest.raises(ValueError, match="'optimizer'.*'adam', 'nadam', 'sgd'.*'bgd'"):
+        make_optimizer("bgd", paper_cnn().parameters(), 0.01)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9])
+def test_dropout_drops_and_keeps_the_mean(p):
+    layer = SeededDropout(p, torch.Generator().manual_seed(0))
+    x = torch.ones(1001, 501)
+    dropped = layer(x)
+    assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=3e-3)
+    assert dropped.mean().item() == pytest.approx(1, abs=0.01)
+    assert layer.eval()(x) is x
+
+
+def test_dropout_of_the_gradient_is_that_of_the_values():
+    layer = SeededDropout(0.3, torch.Generator().manual_seed(0))
+    x = torch.ones(50, 7, requires_grad=True)
+    out = layer(x)
+    out.sum().backward()
+    torch.testing.assert_close(x.grad, out.detach())
+
+
+def test_dropout_inside_a_module_is_seeded():
+    class Nested(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([torch.nn.Dropout(0.4)])
+
+        def forward(self, x):
+            return self.layers[0](x)
+
+    draws = [
+        seed_dropout(Nested(), torch.Generator().manual_seed(3))(torch.ones(100))
+        for _ in range(2)
+    ]
+    torch.testing.assert_close(*draws, rtol=0, atol=0)
+    assert repr(seed_dropout(Nested(), None).layers[0]) == "SeededDropout(p=0.4)"
+
+
+def test_batches_hold_every_row_once_and_are_of_equal_size():
+    X, y, _ = make_tensors(65)
+    order = torch.randperm(65)
+    cpu = torch.device("cpu")
+    batches = list(draw_batches((X, y, None), order, 32, cpu))
+    assert sorted(len(batch[0]) for batch in batches) == [21, 22, 22]
+    torch.testing.assert_close(torch.cat([batch[0] for batch in batches]), X[order])
+    torch.testing.assert_close(torch.cat([batch[1] for batch in batches]), y[order])
+    assert all(batch[2] is None for batch in batches)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "expected"),
+    [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_auto_takes_the_fastest_device_that_is_there(monkeypatch, cuda, mps, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2 if cuda else 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert find_device("auto").type == expected
+    assert find_device("cpu").type == "cpu"
+    if cuda:
+        assert find_device("cuda:1") == torch.device("cuda", 1)
+    for absent in ["cuda:2" if cuda else "cuda", "meta"]:
+        with pytest.raises(ValueError, match=f"'device' parameter.*{absent}"):
+            find_device(absent)
+        assert find_device(absent, or_cpu=True).type == "cpu"
+    with pytest.raises(ValueError, match="'device' parameter.*'gpu'"):
+        find_device("gpu")
+
+
+def test_data_that_does_not_fit_stays_on_the_host(monkeypatch):
+    trainer = make_trainer("cpu")
+    trainer.device = torch.device("cuda")
+    X, y, _ = (t.numpy() for t in make_tensors())
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (X.nbytes, 0))
+    X, y, weight = trainer.place(X, y, None)
+    assert X.device.type == y.device.type == "cpu"
+    assert weight is None
+
+
+def test_state_goes_over_to_another_device():
+    data = make_tensors()
+    there, here = make_trainer("cpu"), make_trainer("cpu")
+    there.train_epoch(*data)
+    state = load_tensors(dump_tensors(there.state() | {"device": "cuda"}))
+    before = here.dropout.get_state()
+    here.load_state(state)
+    assert torch.equal(here.dropout.get_state(), before)
+    assert torch.equal(here.order.get_state(), there.order.get_state())
+    for a, b in zip(here.module.parameters(), there.module.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert torch.isfinite(here.train_epoch(*data))
+
+
+@needs_cuda
+def test_cpu_and_cuda_train_alike():
+    data = [t.numpy() for t in make_tensors()]
+    losses = []
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        trainer = make_trainer(device)
+        seed_dropout(trainer.module, trainer.dropout).eval()
+        losses.append(float(trainer.train_epoch(*trainer.place(*data))))
+    assert losses[0] == pytest.approx(losses[1], abs=0.1)
+
+
+def test_threads_are_set_in_the_calling_thread_only():
+    before = torch.get_num_threads()
+    seen = {}
+
+    def elsewhere():
+        with use_threads(None):
+            seen["inside"] = torch.get_num_threads()
+        seen["after"] = torch.get_num_threads()
+
+    with use_threads(-1):
+        assert torch.get_num_threads() == before
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert torch.get_num_threads() == before
+    assert seen == {"inside": 1, "after": before}
+    assert torch.get_num_threads() == before
+
+
+def test_a_file_with_code_in_it_is_refused():
+    import pickle
+
+    class Evil:
+        def __reduce__(self):
+            return (print, ("run",))
+
+    for data in (pickle.dumps(Evil()), b"", np.arange(3).tobytes()):
+        with pytest.raises(ValueError, match="cannot be read"):
+            load_tensors(data)
