@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.neural_network import CNNClassifier
 
 INNER = [
     GradientBoostingClassifier(n_estimators=5, random_state=0),
@@ -31,10 +32,30 @@ EXPECTED_FAILURES = {
 }
 
 
+NETWORKS = [
+    CNNClassifier(hidden=32, max_iter=30, random_state=0),
+    CNNClassifier(
+        hidden=32, max_iter=20, loss="brier", early_stopping=False, random_state=0
+    ),
+]
+BATCHES = "batches and batch normalisation count samples, whatever they weigh"
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [EarlyStoppingClassifier(inner, random_state=0) for inner in INNER],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    NETWORKS,
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": BATCHES
+    },
+)
+def test_scikit_learn_checks_of_networks(estimator, check):
+    pytest.importorskip("torch")
     check(estimator)

@@ -13,6 +13,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 
+from sklearn_superior.neural_network import CNNClassifier
+
 
 def _xgboost():
     xgboost = pytest.importorskip("xgboost")
@@ -46,6 +48,13 @@ def _catboost():
     )
 
 
+def _cnn():
+    pytest.importorskip("torch")
+    return CNNClassifier(
+        channels=(8, 4), hidden=16, max_iter=40, learning_rate=0.01, random_state=0
+    )
+
+
 FAMILIES = {
     "GradientBoosting": lambda: GradientBoostingClassifier(
         n_estimators=40, learning_rate=0.5, subsample=0.7, random_state=0
@@ -61,8 +70,10 @@ FAMILIES = {
         (8,), max_iter=40, learning_rate_init=0.05, random_state=0
     ),
     "SGD": lambda: SGDClassifier(loss="log_loss", max_iter=40, random_state=0),
+    "CNN": _cnn,
 }
-ENSEMBLES = [name for name in FAMILIES if name not in ("MLP", "SGD")]
+NETWORKS = ("MLP", "SGD", "CNN")  # stages are calls of partial_fit
+ENSEMBLES = [name for name in FAMILIES if name not in NETWORKS]
 
 
 def resumable(name):
@@ -98,7 +109,7 @@ def reference_stages(name, X, y, X_val):
     classes, codes = np.unique(y, return_inverse=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if name in ("MLP", "SGD"):
+        if name in NETWORKS:
             stages = []
             for _ in range(40):
                 model.partial_fit(X, y, classes=classes)

@@ -25,9 +25,8 @@ RESUMABLE = [
     "LightGBM",
     "MLP",
     "SGD",
+    "CNN",
 ]
-
-
 PAUSE = 0.0
 
 
@@ -40,13 +39,17 @@ def train(name, directory, result, pause):
     global PAUSE
     PAUSE = pause
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(
-        resumable(name),
-        scoring=scorer,
-        n_iter_no_change=25,
-        checkpoint_dir=directory,
-        resume=True,
-    )
+    options = {
+        "scoring": scorer,
+        "n_iter_no_change": 25,
+        "checkpoint_dir": directory,
+        "resume": True,
+    }
+    model = resumable(name)
+    if name == "CNN":  # keeps checkpoints itself
+        model.set_params(**options)
+    else:
+        model = EarlyStoppingClassifier(model, **options)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     outcome = {
         "best": model.best_iteration_,
@@ -79,6 +82,7 @@ def finish(*args):
 def main(n_kills):
     # Imported once, before the forks, to save each of them the time.
     import lightgbm  # noqa: F401
+    import torch.optim  # noqa: F401
     import xgboost  # noqa: F401
 
     random.seed(0)

@@ -34,6 +34,7 @@ from sklearn_superior.model_selection import HBlockSplit
 from tests.early_stopping.families import (
     ENSEMBLES,
     FAMILIES,
+    NETWORKS,
     make_data,
     reference_stages,
 )
@@ -107,6 +108,7 @@ def test_the_kept_model_is_no_larger_than_its_best_stage(name):
         "CatBoost": lambda: inner.tree_count_,
         "MLP": lambda: inner.t_ // len(X),
         "SGD": lambda: n_kept,
+        "CNN": lambda: n_kept,
     }[name]
     assert size() == n_kept
     # The parameters are the user's, whatever was needed during training.
@@ -425,9 +427,7 @@ def test_model_selection_and_pickle(name):
     )
     budget = {"CatBoost": "iterations", "AdaBoost": "n_estimators"}.get(
         name,
-        "max_iter"
-        if name in ("HistGradientBoosting", "MLP", "SGD")
-        else "n_estimators",
+        "max_iter" if name in ("HistGradientBoosting", *NETWORKS) else "n_estimators",
     )
     grid = {f"estimator__{budget}": [2, 10], "n_iter_no_change": [2]}
     search = GridSearchCV(model, grid, cv=2, scoring=neg_penalized_brier_scorer)
