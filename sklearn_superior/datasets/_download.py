@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from http.client import HTTPException
@@ -12,6 +11,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 from sklearn_superior.utils._files import write_atomically
+from sklearn_superior.utils._progress import show_progress
 
 _MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_text())
 BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(
@@ -44,7 +44,7 @@ def download_files(hashes, folder):
         try:
             for n_done, job in enumerate(as_completed(jobs), start=1):
                 job.result()
-                _show_progress(n_done, len(jobs))
+                show_progress("Downloading", n_done, len(jobs), "files")
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -91,11 +91,3 @@ def _fetch(url, expected_hash):
         f"Cannot download {url}: {problem}. Check the connection, or give a data_home "
         "that has the files."
     ) from problem
-
-
-def _show_progress(n_done, n_files):
-    if sys.stderr.isatty():
-        bar = "#" * (30 * n_done // n_files)
-        end = "\n" if n_done == n_files else ""
-        line = f"\rDownloading [{bar:<30}] {n_done} of {n_files} files"
-        print(line, end=end, file=sys.stderr, flush=True)

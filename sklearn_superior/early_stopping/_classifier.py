@@ -1,9 +1,7 @@
 """A meta-estimator that stops training by any scorer and keeps the best stage."""
 
-from copy import deepcopy
-
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
@@ -11,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_superior.early_stopping._run import run_stages
 from sklearn_superior.early_stopping._stage_scorer import expand_classes
-from sklearn_superior.early_stopping._stages import find_stages
+from sklearn_superior.early_stopping._stages import enter_stages, fresh_clone
 from sklearn_superior.early_stopping._validation_split import (
     check_target,
     split_validation,
@@ -205,8 +203,8 @@ class EarlyStoppingClassifier(
                 "The training part must hold at least two classes. Got "
                 f"{self._own_classes.tolist()}: choose another validation part."
             )
-        self.estimator_ = _fresh(self.estimator)
-        stages, X_train, X_val = self._prepare(X_train, y_train, val[0])
+        self.estimator_ = fresh_clone(self.estimator)
+        stages, X_train, X_val = enter_stages(self.estimator_, X_train, y_train, val[0])
         if stages.encodes_labels:
             y_train = np.searchsorted(self._own_classes, y_train)
         run_stages(
@@ -221,18 +219,6 @@ class EarlyStoppingClassifier(
         else:
             self.estimator_ = stages.estimator
         return self
-
-    def _prepare(self, X_train, y_train, X_val):
-        """Find the stages; fit what comes before them in a pipeline."""
-        if not isinstance(self.estimator_, Pipeline):
-            return find_stages(self.estimator_), X_train, X_val
-        stages = find_stages(self.estimator_[-1])
-        if len(self.estimator_) > 1:
-            before = self.estimator_[:-1]
-            X_train = before.fit_transform(X_train, y_train)
-            X_val = before.transform(X_val)
-            self.estimator_.steps[:-1] = before.steps
-        return stages, X_train, X_val
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -279,11 +265,3 @@ class EarlyStoppingClassifier(
         if inner.classifier_tags is not None:
             tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
-
-
-def _fresh(estimator):
-    """Clone an estimator, also one of CatBoost whose parameters forbid it."""
-    try:
-        return clone(estimator)
-    except RuntimeError:
-        return deepcopy(estimator)

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from copy import copy, deepcopy
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from sklearn_superior.early_stopping._checkpoint import dump_sklearn, load_sklearn
 from sklearn_superior.utils._sklearn_compat import (
@@ -332,6 +334,30 @@ def find_stages(estimator):
         "CatBoost classifiers, and any with partial_fit, predict_proba and max_iter; "
         "register_stages adds others."
     )
+
+
+def enter_stages(estimator, X, y, X_val):
+    """Fit what comes before the stages in a pipeline, in place.
+
+    Returns the stages and the data as they take it.
+    """
+    if not isinstance(estimator, Pipeline):
+        return find_stages(estimator), X, X_val
+    stages = find_stages(estimator[-1])
+    if len(estimator) > 1:
+        before = estimator[:-1]
+        X = before.fit_transform(X, y)
+        X_val = before.transform(X_val)
+        estimator.steps[:-1] = before.steps
+    return stages, X, X_val
+
+
+def fresh_clone(estimator):
+    """Clone an estimator, also one of CatBoost whose parameters forbid it."""
+    try:
+        return clone(estimator)
+    except RuntimeError:
+        return deepcopy(estimator)
 
 
 def _full_name(cls):

@@ -1,5 +1,10 @@
-"""Cross-validation for time series that does not leak."""
+"""Cross-validation for time series that does not leak, and stopping rules compared."""
 
+from sklearn_superior.model_selection._comparison import compare_stopping_rules
+from sklearn_superior.model_selection._comparison_result import (
+    StoppingRuleComparison,
+    Trajectory,
+)
 from sklearn_superior.model_selection._split import HBlockSplit
 from sklearn_superior.model_selection._windows import (
     Windows,
@@ -7,4 +12,12 @@ from sklearn_superior.model_selection._windows import (
     sliding_windows,
 )
 
-__all__ = ["HBlockSplit", "Windows", "recommended_gap", "sliding_windows"]
+__all__ = [
+    "HBlockSplit",
+    "StoppingRuleComparison",
+    "Trajectory",
+    "Windows",
+    "compare_stopping_rules",
+    "recommended_gap",
+    "sliding_windows",
+]

@@ -1,0 +1,290 @@
+"""Which rule picks the best model? All of them read off one training."""
+
+import traceback
+import warnings
+from collections.abc import Mapping
+from time import perf_counter
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import GroupShuffleSplit, check_cv
+from sklearn.utils import check_random_state, indexable
+
+from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
+from sklearn_superior.early_stopping._stages import enter_stages, fresh_clone
+from sklearn_superior.early_stopping._stopper import EarlyStopper
+from sklearn_superior.early_stopping._validation_split import (
+    check_target,
+    validation_rows,
+)
+from sklearn_superior.metrics import get_scorer
+from sklearn_superior.metrics._rules import RULES, find_rule
+from sklearn_superior.model_selection._comparison_result import (
+    StoppingRuleComparison,
+    Trajectory,
+)
+from sklearn_superior.utils._params import check_integer
+from sklearn_superior.utils._progress import show_progress
+from sklearn_superior.utils._sklearn_compat import take_rows
+
+DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
+_VALIDATION_FRACTION = 0.2
+
+
+def compare_stopping_rules(
+    estimator,
+    X,
+    y,
+    *,
+    groups=None,
+    cv=None,
+    rules=None,
+    scoring="f1_macro",
+    n_iter_no_change=10,
+    tol=0.0,
+    n_repeats=1,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Compare scoring rules by the models that they choose.
+
+    A rule can choose in two ways: the *checkpoint* (CP) is the best of all stages,
+    *early stopping* (ES) the best one before the patience ran out. For each fold the
+    estimator is trained once, to its last stage. Every rule chooses among the same
+    stages by the validation part, and the test part tells how good the choice was. So
+    the rules are compared in pairs, on the same networks or trees.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any that `EarlyStoppingClassifier` can train: boosting of scikit-learn, XGBoost,
+        LightGBM, CatBoost, `CNNClassifier`, anything with `partial_fit`, or a pipeline
+        that ends in one. It is trained to its last stage, whatever its own early
+        stopping says.
+
+    X : array-like of shape (n_samples, ...)
+        Data.
+
+    y : array-like of shape (n_samples,)
+        Class labels.
+
+    groups : array-like of shape (n_samples,), default=None
+        Groups, for the splits.
+
+    cv : int, splitter or None, default=None
+        The folds. `HBlockSplit` gives training, validation and test parts. With others
+        a fifth of the training part becomes the validation part: whole groups if
+        there are groups, else random samples. None is 5 stratified folds.
+
+    rules : list of str, dict or None, default=None
+        Names of rules (``"brier"``, ``"penalized_log_loss"``, ...) or of scorers of
+        scikit-learn (``"accuracy"``, ...), or a dict from names to scorers. None is
+        the Brier score and the log loss, plain and penalized.
+
+    scoring : str or callable, default="f1_macro"
+        The score that really counts.
+
+    n_iter_no_change : int, default=10
+        Patience of early stopping.
+
+    tol : float, default=0.0
+        By how much a score must exceed the best one to reset the patience.
+
+    n_repeats : int, default=1
+        How often to train on each fold, with other seeds.
+
+    n_jobs : int or None, default=None
+        Number of trainings at once, by joblib: under
+        ``joblib.parallel_config(backend="dask")`` on a cluster.
+
+    random_state : int, RandomState instance or None, default=None
+        Seeds of the estimator for each fold and repeat, and the random validation
+        parts. With None and one repeat the estimator keeps its own seed.
+
+    verbose : int, default=0
+        With 1, show a progress bar.
+
+    Returns
+    -------
+    comparison : StoppingRuleComparison
+        Has `summary`, `to_frame`, `trajectories` and `errors`.
+
+    See Also
+    --------
+    StoppingRuleComparison : The result.
+    HBlockSplit : Folds of time series.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.model_selection import compare_stopping_rules
+    >>> X, y = load_wine(return_X_y=True)
+    >>> comparison = compare_stopping_rules(
+    ...     GradientBoostingClassifier(n_estimators=20, max_depth=1),
+    ...     X,
+    ...     y,
+    ...     rules=["brier", "penalized_brier"],
+    ...     random_state=0,
+    ... )
+    >>> [row["rule"] for row in comparison.summary()]
+    ['brier', 'brier', 'penalized_brier', 'penalized_brier']
+    """
+    check_integer("n_repeats", n_repeats, least=1)
+    EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
+    scorers = _find_scorers(rules)
+    X, y, groups = indexable(X, y, groups)
+    y, _ = check_target(y, None)
+    rng = check_random_state(random_state)
+    folds = _split(X, y, groups, cv, rng)
+    seeded = random_state is not None or n_repeats > 1
+    jobs = [
+        (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
+        for fold in range(len(folds))
+        for repeat in range(n_repeats)
+    ]
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_try_to_trace)(
+            estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring
+        )
+        for fold, repeat, seed in jobs
+    )
+    trajectories, errors = [], []
+    for n_done, (trajectory, error) in enumerate(outcomes, start=1):
+        trajectories += [trajectory] if error is None else []
+        errors += [] if error is None else [error]
+        if verbose:
+            show_progress("Training", n_done, len(jobs), "folds")
+    _report_errors(errors, n_jobs=len(jobs))
+    return StoppingRuleComparison(
+        trajectories=sorted(trajectories, key=lambda t: (t.fold, t.repeat)),
+        errors=errors,
+        rules=list(scorers),
+        n_iter_no_change=n_iter_no_change,
+        tol=tol,
+    )
+
+
+def _find_scorers(rules):
+    if rules is None:
+        rules = DEFAULT_RULES
+    if isinstance(rules, str):
+        raise ValueError(
+            f"The 'rules' parameter must be a list of str or a dict. Got {rules!r}."
+        )
+    if isinstance(rules, Mapping):
+        scorers = dict(rules)
+    else:
+        scorers = {name: _find_scorer(name) for name in rules}
+    if not scorers:
+        raise ValueError("The 'rules' parameter must hold at least one rule. Got none.")
+    return scorers
+
+
+def _find_scorer(name):
+    plain = name.removeprefix("penalized_") if isinstance(name, str) else name
+    if plain in RULES:
+        rule, penalty = find_rule(name)
+        return get_scorer(rule.scoring_name, penalty=penalty)
+    return get_scorer(name)
+
+
+def _split(X, y, groups, cv, rng):
+    """Return (train, validation, test) of each fold."""
+    cv = check_cv(cv, y, classifier=True)
+    if hasattr(cv, "split_with_validation"):
+        return list(cv.split_with_validation(X, y, groups))
+    carve = None if groups is None else GroupShuffleSplit(1, random_state=rng)
+    folds = []
+    for train, test in cv.split(X, y, groups):
+        fit, val = validation_rows(
+            train,
+            y[train],
+            None if groups is None else take_rows(groups, train),
+            split=carve,
+            fraction=_VALIDATION_FRACTION,
+            random_state=rng,
+        )
+        folds.append((train[fit], train[val], test))
+    return folds
+
+
+def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
+    """Return a trajectory, or what went wrong."""
+    try:
+        return _trace(estimator, X, y, rows, fold, repeat, *args), None
+    except Exception as exc:
+        problem = f"{type(exc).__name__}: {exc}"
+        error = {"fold": fold, "repeat": repeat, "error": problem}
+        return None, error | {"traceback": traceback.format_exc()}
+
+
+def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring):
+    """Train once and score every stage."""
+    start = perf_counter()
+    model = fresh_clone(estimator)
+    if seed is not None:
+        _set_seeds(model, seed)
+    train, val, test = (np.asarray(part) for part in rows)
+    # One pass predicts both parts: they are told apart by their rows.
+    X_seen = take_rows(X, np.concatenate([val, test]))
+    classes, own_classes = np.unique(y), np.unique(y[train])
+    stages, X_train, X_seen = enter_stages(model, take_rows(X, train), y[train], X_seen)
+    scorers = {**scorers, "target": scoring}
+    score = {
+        part: {
+            name: StageScorer(scorer, classes, take_rows(X, part_rows), y[part_rows])
+            for name, scorer in scorers.items()
+        }
+        for part, part_rows in (("validation", val), ("test", test))
+    }
+    scores = {part: {name: [] for name in scorers} for part in score}
+
+    def on_stage(y_proba):
+        y_proba = expand_classes(y_proba, own_classes, classes)
+        for part, part_proba in (
+            ("validation", y_proba[: len(val)]),
+            ("test", y_proba[len(val) :]),
+        ):
+            for name, values in scores[part].items():
+                values.append(score[part][name](part_proba))
+        return False
+
+    y_train = y[train]
+    if stages.encodes_labels:
+        y_train = np.searchsorted(own_classes, y_train)
+    stages.fit(X_train, y_train, X_seen, on_stage)
+    return Trajectory(
+        fold=fold,
+        repeat=repeat,
+        seed=seed,
+        n_rows={"train": len(train), "validation": len(val), "test": len(test)},
+        validation={name: np.array(v) for name, v in scores["validation"].items()},
+        test={name: np.array(v) for name, v in scores["test"].items()},
+        time=perf_counter() - start,
+    )
+
+
+def _set_seeds(model, seed):
+    names = [
+        name
+        for name in model.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    model.set_params(**dict.fromkeys(names, seed))
+
+
+def _report_errors(errors, n_jobs):
+    for error in errors:
+        where = f"Fold {error['fold']}, repeat {error['repeat']}"
+        if len(errors) == n_jobs:
+            raise ValueError(
+                f"All {n_jobs} trainings failed. {where}: {error['error']}\n"
+                f"{error['traceback']}"
+            )
+        warnings.warn(
+            f"{where} failed and is left out: {error['error']}",
+            UserWarning,
+            stacklevel=3,
+        )

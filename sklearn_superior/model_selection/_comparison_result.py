@@ -1,0 +1,285 @@
+"""What a comparison of stopping rules has found."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.utils._optional import import_optional
+
+SELECTIONS = ("CP", "ES")
+
+
+class Records(list):
+    """A list of dicts that prints as a table and turns into a data frame.
+
+    Examples
+    --------
+    >>> print(Records([{"rule": "brier", "mean": 0.5}, {"rule": "log", "mean": 0.25}]))
+    rule      mean
+    brier   0.5000
+    log     0.2500
+    """
+
+    def to_frame(self):
+        """Return a pandas DataFrame."""
+        pandas = import_optional("pandas", caller="to_frame", extra="pandas")
+        return pandas.DataFrame(list(self))
+
+    def __str__(self):
+        if not self:
+            return "(no records)"
+        rows = [list(self[0]), *([_show(v) for v in row.values()] for row in self)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        left = [isinstance(value, str) for value in self[0].values()]
+        lines = []
+        for row in rows:
+            cells = [
+                cell.ljust(width) if is_left else cell.rjust(width)
+                for cell, width, is_left in zip(row, widths, left, strict=True)
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+
+def _show(value):
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+@dataclass
+class Trajectory:
+    """The scores of one training, stage by stage.
+
+    `validation` and `test` map each rule, and ``"target"``, to the scores of all
+    stages; greater is better.
+    """
+
+    fold: int
+    repeat: int
+    validation: dict
+    test: dict
+    seed: int | None = None
+    n_rows: dict = field(default_factory=dict)
+    time: float = 0.0
+
+    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
+        """Return the stage that a rule chooses, and how many stages it has seen."""
+        scores = self.validation[rule]
+        if selection == "CP":
+            n_iter_no_change, tol = len(scores) + 1, 0.0
+        stopper = EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)
+        for score in scores:
+            if stopper.update(score):
+                break
+        return stopper.best_iteration, stopper.n_iter
+
+
+class StoppingRuleComparison:
+    """Result of `compare_stopping_rules`.
+
+    Parameters
+    ----------
+    trajectories : list of Trajectory
+        The scores of all stages: one for each fold and repeat, with the attributes
+        `fold`, `repeat`, `validation` and `test`. The last two map each rule, and
+        ``"target"``, to an array.
+
+    rules : list of str
+        The rules.
+
+    n_iter_no_change : int, default=10
+        Patience of early stopping.
+
+    tol : float, default=0.0
+        Tolerance of early stopping.
+
+    errors : list of dict, default=()
+        The trainings that failed, with `fold`, `repeat`, `error` and `traceback`.
+
+    See Also
+    --------
+    compare_stopping_rules : Makes it.
+
+    Examples
+    --------
+    The rule prefers the second stage, the target the third:
+
+    >>> from sklearn_superior.model_selection import StoppingRuleComparison
+    >>> from sklearn_superior.model_selection import Trajectory
+    >>> scores = {"brier": [-0.5, -0.3, -0.4], "target": [0.6, 0.7, 0.8]}
+    >>> trajectory = Trajectory(fold=0, repeat=0, validation=scores, test=scores)
+    >>> comparison = StoppingRuleComparison([trajectory], rules=["brier"])
+    >>> row = comparison.records[0]
+    >>> row["selection"], row["iteration"], row["test_score"]
+    ('CP', 1, 0.7)
+    """
+
+    def __init__(self, trajectories, rules, *, n_iter_no_change=10, tol=0.0, errors=()):
+        self.trajectories = list(trajectories)
+        self.rules = list(rules)
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.errors = list(errors)
+
+    def __repr__(self):
+        return (
+            f"<StoppingRuleComparison of {len(self.rules)} rules over "
+            f"{len(self.trajectories)} trainings>"
+        )
+
+    @property
+    def records(self):
+        """What each rule chose: one dict for each training, rule and selection.
+
+        `iteration` is the chosen stage, `n_iter` how many stages the choice has seen,
+        `correlation` that of the rule with the target over these stages of the
+        validation part, `best_score` the best that any choice would have reached on
+        the test part.
+        """
+        return Records(
+            self._record(trajectory, rule, selection)
+            for trajectory in self.trajectories
+            for rule in self.rules
+            for selection in SELECTIONS
+        )
+
+    def _record(self, trajectory, rule, selection):
+        stage, n_iter = trajectory.choose(
+            rule, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
+        )
+        val, test = trajectory.validation, trajectory.test
+        chosen = stage is not None
+        return {
+            "fold": trajectory.fold,
+            "repeat": trajectory.repeat,
+            "rule": rule,
+            "selection": selection,
+            "iteration": stage,
+            "n_iter": n_iter,
+            "correlation": _pearson(val[rule][:n_iter], val["target"][:n_iter]),
+            "validation_score": float(val["target"][stage]) if chosen else np.nan,
+            "test_score": float(test["target"][stage]) if chosen else np.nan,
+            "best_score": float(np.nanmax(test["target"])),
+        }
+
+    def to_frame(self):
+        """Return the records as a pandas DataFrame."""
+        return self.records.to_frame()
+
+    def summary(self, *, baseline=None, n_bootstrap=2000, random_state=0):
+        """Summarise what the rules chose, in pairs with a baseline.
+
+        Parameters
+        ----------
+        baseline : str, default=None
+            The rule to compare with. None is the first one.
+
+        n_bootstrap : int, default=2000
+            Number of bootstrap samples for the intervals. Folds are drawn, with all
+            their repeats.
+
+        random_state : int, RandomState instance or None, default=0
+            For the bootstrap.
+
+        Returns
+        -------
+        summary : Records
+            A list of dicts, one for each rule and selection; it prints as a table and
+            has `to_frame`. `mean` and `std` are of the target on the test part,
+            `difference` is the mean of the paired differences to the baseline with a
+            95 % interval from `low` to `high`; `wins`, `ties` and `losses` count them.
+            `correlation`, `correlation_std` and the differences after that are the
+            same for the correlation of the rule with the target.
+        """
+        baseline = self.rules[0] if baseline is None else baseline
+        if baseline not in self.rules:
+            raise ValueError(
+                f"The 'baseline' parameter must be one of {self.rules}. "
+                f"Got {baseline!r}."
+            )
+        records = self.records
+        return Records(
+            summarise(records, rule, baseline, selection, n_bootstrap, random_state)
+            for rule in self.rules
+            for selection in SELECTIONS
+        )
+
+    def plot(self, ax=None, *, fold=0, repeat=0):
+        """Draw the validation scores of one training over its stages.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        fold, repeat : int, default=0
+            Which training.
+
+        Returns
+        -------
+        display : StoppingTrajectoryDisplay
+        """
+        from sklearn_superior.plotting import StoppingTrajectoryDisplay
+
+        return StoppingTrajectoryDisplay.from_comparison(
+            self, fold=fold, repeat=repeat, ax=ax
+        )
+
+
+def _pearson(a, b):
+    """Pearson correlation; NaN where one of the two does not vary."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    finite = np.isfinite(a) & np.isfinite(b)
+    a, b = a[finite], b[finite]
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def summarise(records, rule, baseline, selection, n_bootstrap=2000, random_state=0):
+    """One row of a summary: a rule against a baseline."""
+    row = {"rule": rule, "selection": selection}
+    for key, prefix in (("test_score", ""), ("correlation", "correlation_")):
+        values, base = (
+            {
+                (r["fold"], r["repeat"]): r[key]
+                for r in records
+                if (r["rule"], r["selection"]) == (name, selection)
+            }
+            for name in (rule, baseline)
+        )
+        finite = np.array([v for v in values.values() if np.isfinite(v)])
+        paired = {
+            unit: values[unit] - base[unit]
+            for unit in values
+            if unit in base and np.isfinite(values[unit] - base[unit])
+        }
+        differences = np.array(list(paired.values()))
+        low, high = _bootstrap(paired, n_bootstrap, random_state)
+        row[prefix.removesuffix("_") or "mean"] = _mean(finite)
+        row[f"{prefix}std"] = float(finite.std(ddof=1)) if len(finite) > 1 else np.nan
+        row[f"{prefix}difference"] = _mean(differences)
+        row[f"{prefix}low"], row[f"{prefix}high"] = low, high
+        if not prefix:
+            row["wins"] = int((differences > 0).sum())
+            row["ties"] = int((differences == 0).sum())
+            row["losses"] = int((differences < 0).sum())
+    return row
+
+
+def _mean(values):
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _bootstrap(paired, n_bootstrap, random_state):
+    """95 % interval of the mean difference; folds are drawn with replacement."""
+    folds = sorted({fold for fold, _ in paired})
+    if len(folds) < 2:
+        return np.nan, np.nan
+    sums = np.array([sum(v for (f, _), v in paired.items() if f == k) for k in folds])
+    counts = np.array([sum(f == k for f, _ in paired) for k in folds])
+    rng = np.random.default_rng(random_state)
+    drawn = rng.integers(len(folds), size=(n_bootstrap, len(folds)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)

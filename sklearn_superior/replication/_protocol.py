@@ -1,0 +1,222 @@
+"""One training of the replication: what it is, and how it is done.
+
+Each series is cut into blocks, and windows are cut inside the blocks. Missing values
+are filled and channels are standardised by the training part. The network is a new one
+for each fold and is trained once for each loss; every rule chooses among its epochs.
+"""
+
+import platform
+import zlib
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib import metadata
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sklearn_superior.datasets import (
+    fetch_paper_dataset,
+    list_paper_datasets,
+    make_motion_signals,
+)
+from sklearn_superior.model_selection import (
+    HBlockSplit,
+    compare_stopping_rules,
+    sliding_windows,
+)
+from sklearn_superior.neural_network import CNNClassifier
+from sklearn_superior.utils._optional import import_optional
+
+SYNTHETIC = "synthetic"
+DATASETS = (SYNTHETIC, *(dataset.name for dataset in list_paper_datasets()))
+RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
+PATIENCE = 10
+# The losses that each kind of estimator can be trained with.
+ESTIMATORS = {
+    "cnn": ("brier", "log_loss"),
+    "hgb": ("log_loss",),
+    "xgboost": ("log_loss",),
+}
+_OVERLAP = 0.75
+_PACKAGES = ("numpy", "scikit-learn", "sklearn-superior", "torch", "xgboost")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: all that its result depends on, but for the data itself."""
+
+    dataset: str
+    estimator: str
+    loss: str
+    max_iter: int
+    fold: int
+    repeat: int
+
+    @property
+    def name(self):
+        """Path of its record, without the suffix."""
+        return (
+            f"{self.dataset}/{self.estimator}-{self.loss}-{self.max_iter}/"
+            f"fold{self.fold:02}-repeat{self.repeat}"
+        )
+
+    @property
+    def seed(self):
+        """Seed of the estimator: the same for both losses."""
+        return zlib.crc32(f"{self.dataset} {self.fold} {self.repeat}".encode()) % 2**31
+
+
+class ChannelImputer(TransformerMixin, BaseEstimator):
+    """Fill missing values of windows with the means of the channels."""
+
+    def fit(self, X, y=None):
+        """Take the means from the training part."""
+        n_known = np.isfinite(X).sum(axis=(0, 2))
+        self.means_ = np.nansum(X, axis=(0, 2)) / np.maximum(n_known, 1)
+        return self
+
+    def transform(self, X):
+        """Return windows without a missing value."""
+        return np.where(np.isfinite(X), X, self.means_[:, np.newaxis])
+
+
+@dataclass
+class Part:
+    """Windows of a data set, and the windows of each part in each fold."""
+
+    X: np.ndarray
+    y: np.ndarray
+    folds: list
+    status: str
+
+
+@lru_cache(maxsize=1)
+def load_windows(name, data_home=None):
+    """Read a data set, cut it and split it."""
+    if name == SYNTHETIC:
+        data = make_motion_signals(n_timepoints=1500, random_state=0)
+        length, blocks, status = 50, (5, 2, 3), "synthetic"
+    else:
+        data = fetch_paper_dataset(name, data_home=data_home)
+        length, blocks, status = data.window, data.blocks, data.status
+    cv = HBlockSplit(
+        sum(blocks), n_validation_blocks=blocks[1], n_test_blocks=blocks[2]
+    )
+    _, series = np.unique(data.groups, return_inverse=True)
+    block = cv.block_ids(data.data, groups=series)
+    windows = sliding_windows(
+        data.data,
+        data.target,
+        length=length,
+        overlap=_OVERLAP,
+        groups=series * sum(blocks) + block,
+    )
+    folds = []
+    for parts in cv.split_with_validation(data.data, groups=series):
+        role = np.empty(len(data.data), dtype=np.int8)
+        for k, rows in enumerate(parts):
+            role[rows] = k
+        # A window lies in one block, so its first row tells.
+        of_window = role[windows.start]
+        folds.append(tuple(np.flatnonzero(of_window == k) for k in range(3)))
+    return Part(windows.X, windows.y, folds, status)
+
+
+def make_estimator(job, device="auto"):
+    """Return the estimator of a job."""
+    if job.estimator == "cnn":
+        network = CNNClassifier(loss=job.loss, max_iter=job.max_iter, device=device)
+        return make_pipeline(ChannelImputer(), network)
+    if job.estimator == "hgb":
+        booster = HistGradientBoostingClassifier(max_iter=job.max_iter)
+    else:
+        xgboost = import_optional("xgboost", caller="replication", extra="xgboost")
+        booster = xgboost.XGBClassifier(n_estimators=job.max_iter, n_jobs=1)
+    return make_pipeline(ChannelImputer(), FunctionTransformer(flatten), booster)
+
+
+def flatten(X):
+    """Windows as rows of a table."""
+    return X.reshape(len(X), -1)
+
+
+class OneFold:
+    """A split into training, validation and test part that is known."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Return 1."""
+        return 1
+
+    def split(self, X, y=None, groups=None):
+        """Yield training and test part."""
+        yield self.parts[0], self.parts[2]
+
+    def split_with_validation(self, X, y=None, groups=None):
+        """Yield all three parts."""
+        yield self.parts
+
+
+def train(job, data_home=None, device="auto"):
+    """Do a job; return its record, ready for JSON."""
+    data = load_windows(job.dataset, data_home)
+    comparison = compare_stopping_rules(
+        make_estimator(job, device),
+        data.X,
+        data.y,
+        cv=OneFold(data.folds[job.fold]),
+        rules=RULES,
+        n_iter_no_change=PATIENCE,
+        random_state=job.seed,
+    )
+    (trajectory,) = comparison.trajectories
+    return {
+        "job": asdict(job),
+        "seed": trajectory.seed,
+        "status": data.status,
+        "n_rows": trajectory.n_rows,
+        "seconds": round(trajectory.time, 1),
+        "versions": versions(),
+        "validation": _rounded(trajectory.validation),
+        "test": _rounded(trajectory.test),
+    }
+
+
+def _rounded(scores):
+    return {
+        name: [round(float(v), 7) for v in values] for name, values in scores.items()
+    }
+
+
+def versions():
+    """Versions of all that the numbers depend on."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def make_jobs(datasets, estimators, losses, max_iter, n_folds, n_repeats):
+    """List the jobs; the folds are spread evenly over all that there are."""
+    n_blocks = {d.name: sum(d.blocks) for d in list_paper_datasets()} | {SYNTHETIC: 10}
+    jobs = []
+    for dataset in datasets:
+        n = min(n_folds, n_blocks[dataset])
+        folds = [k * n_blocks[dataset] // n for k in range(n)]
+        jobs += [
+            Job(dataset, estimator, loss, max_iter, fold, repeat)
+            for repeat in range(n_repeats)
+            for fold in folds
+            for estimator in estimators
+            for loss in ESTIMATORS[estimator]
+            if loss in losses
+        ]
+    return jobs

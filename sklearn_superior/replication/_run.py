@@ -1,0 +1,51 @@
+"""Do all jobs that are not done yet, several at once."""
+
+import traceback
+
+from joblib import Parallel, delayed
+
+from sklearn_superior.replication._protocol import train
+from sklearn_superior.replication._store import DamagedRecordError, RecordStore
+from sklearn_superior.utils._progress import show_progress
+
+
+def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print):
+    """Do the jobs and store each record as soon as it is there.
+
+    Returns the number of jobs that failed.
+    """
+    store = RecordStore(folder)
+    left = []
+    for job in jobs:
+        try:
+            done = store.is_done(job)
+        except DamagedRecordError as exc:
+            tell(f"{exc}. It is done again.")
+            done = False
+        left += [] if done else [job]
+    tell(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_do)(job, store, data_home, device) for job in left
+    )
+    n_failed = 0
+    for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
+        what = f"[{n_done}/{len(left)}] {job.name}"
+        tell(f"{what}: {seconds} s" if problem is None else f"{what} failed: {problem}")
+        n_failed += problem is not None
+        show_progress("Training", n_done, len(left), "trainings")
+    return n_failed
+
+
+def _do(job, store, data_home, device):
+    try:
+        if store.path(job).exists():  # another run was faster
+            store.is_done(job)
+            return job, 0, None
+    except DamagedRecordError:
+        pass
+    try:
+        record = train(job, data_home, device)
+        store.save(job, record)
+        return job, record["seconds"], None
+    except Exception:
+        return job, 0, traceback.format_exc(limit=-3)
