@@ -15,6 +15,7 @@ _SUBPACKAGES = (
     "metrics",
     "model_selection",
     "neural_network",
+    "plotting",
 )
 
 __all__ = ["__version__", *_SUBPACKAGES]

@@ -163,6 +163,7 @@ def compare_stopping_rules(
         rules=list(scorers),
         n_iter_no_change=n_iter_no_change,
         tol=tol,
+        scoring=scoring if isinstance(scoring, str) else "target",
     )
 
 

@@ -50,8 +50,30 @@ def _show(value):
 class Trajectory:
     """The scores of one training, stage by stage.
 
-    `validation` and `test` map each rule, and ``"target"``, to the scores of all
-    stages; greater is better.
+    Parameters
+    ----------
+    fold, repeat : int
+        Which training it is.
+
+    validation, test : dict of str to array-like
+        The scores of all stages by each rule, and by ``"target"``; greater is better.
+
+    seed : int, default=None
+        The seed of the estimator.
+
+    n_rows : dict, default={}
+        Number of rows in ``"train"``, ``"validation"`` and ``"test"``.
+
+    time : float, default=0.0
+        Seconds that it took.
+
+    Examples
+    --------
+    >>> from sklearn_superior.model_selection import Trajectory
+    >>> scores = {"brier": [-0.5, -0.4, -0.45, -0.3], "target": [0.5, 0.6, 0.6, 0.7]}
+    >>> trajectory = Trajectory(fold=0, repeat=0, validation=scores, test=scores)
+    >>> trajectory.choose("brier", "ES", n_iter_no_change=1)
+    (1, 3)
     """
 
     fold: int
@@ -80,9 +102,7 @@ class StoppingRuleComparison:
     Parameters
     ----------
     trajectories : list of Trajectory
-        The scores of all stages: one for each fold and repeat, with the attributes
-        `fold`, `repeat`, `validation` and `test`. The last two map each rule, and
-        ``"target"``, to an array.
+        The scores of all stages, one for each fold and repeat.
 
     rules : list of str
         The rules.
@@ -92,6 +112,9 @@ class StoppingRuleComparison:
 
     tol : float, default=0.0
         Tolerance of early stopping.
+
+    scoring : str, default="target"
+        What the target is called.
 
     errors : list of dict, default=()
         The trainings that failed, with `fold`, `repeat`, `error` and `traceback`.
@@ -114,8 +137,18 @@ class StoppingRuleComparison:
     ('CP', 1, 0.7)
     """
 
-    def __init__(self, trajectories, rules, *, n_iter_no_change=10, tol=0.0, errors=()):
+    def __init__(
+        self,
+        trajectories,
+        rules,
+        *,
+        n_iter_no_change=10,
+        tol=0.0,
+        scoring="target",
+        errors=(),
+    ):
         self.trajectories = list(trajectories)
+        self.scoring = scoring
         self.rules = list(rules)
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -156,7 +189,7 @@ class StoppingRuleComparison:
             "selection": selection,
             "iteration": stage,
             "n_iter": n_iter,
-            "correlation": _pearson(val[rule][:n_iter], val["target"][:n_iter]),
+            "correlation": pearson(val[rule][:n_iter], val["target"][:n_iter]),
             "validation_score": float(val["target"][stage]) if chosen else np.nan,
             "test_score": float(test["target"][stage]) if chosen else np.nan,
             "best_score": float(np.nanmax(test["target"])),
@@ -226,7 +259,7 @@ class StoppingRuleComparison:
         )
 
 
-def _pearson(a, b):
+def pearson(a, b):
     """Pearson correlation; NaN where one of the two does not vary."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     finite = np.isfinite(a) & np.isfinite(b)

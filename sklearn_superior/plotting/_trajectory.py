@@ -1,0 +1,175 @@
+"""Scores over the stages of training."""
+
+import numpy as np
+
+from sklearn_superior.model_selection._comparison_result import pearson
+from sklearn_superior.utils._optional import import_optional
+
+# Colours that colour-blind readers tell apart; a rule and its penalized form share
+# one, and differ by the line.
+_COLOURS = {"brier": "#0072B2", "log_loss": "#D55E00", "spherical": "#009E73"}
+_OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#009E73")
+
+
+class StoppingTrajectoryDisplay:
+    """Scores on validation data over the stages of training, and what they choose.
+
+    Every curve is scaled to its own range, so that shapes and best points compare. A
+    filled marker is the best of all stages, a hollow one the choice of early stopping.
+    The legend tells the correlation with the target.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        The scores of one training.
+
+    rules : list of str
+        The rules to draw.
+
+    scoring : str, default="target"
+        What the target is called.
+
+    n_iter_no_change : int, default=10
+        Patience of early stopping.
+
+    tol : float, default=0.0
+        Tolerance of early stopping.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+
+    figure_ : matplotlib Figure
+        Its figure.
+
+    lines_ : dict of str to matplotlib Line2D
+        The curve of each rule, and of ``"target"``.
+
+    See Also
+    --------
+    sklearn_superior.model_selection.compare_stopping_rules : Makes the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.model_selection import compare_stopping_rules
+    >>> from sklearn_superior.plotting import StoppingTrajectoryDisplay
+    >>> X, y = load_wine(return_X_y=True)
+    >>> comparison = compare_stopping_rules(
+    ...     GradientBoostingClassifier(n_estimators=10), X, y, random_state=0
+    ... )
+    >>> display = StoppingTrajectoryDisplay.from_comparison(comparison, fold=1)
+    >>> display.ax_.get_xlabel()
+    'stage'
+    """
+
+    def __init__(
+        self, trajectory, rules, *, scoring="target", n_iter_no_change=10, tol=0.0
+    ):
+        self.trajectory = trajectory
+        self.rules = list(rules)
+        self.scoring = scoring
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+
+    @classmethod
+    def from_comparison(cls, comparison, *, fold=0, repeat=0, rules=None, ax=None):
+        """Draw one training of a comparison.
+
+        Parameters
+        ----------
+        comparison : StoppingRuleComparison
+            Result of `compare_stopping_rules`.
+
+        fold, repeat : int, default=0
+            Which training.
+
+        rules : list of str, default=None
+            The rules to draw. None is all.
+
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        Returns
+        -------
+        display : StoppingTrajectoryDisplay
+        """
+        for trajectory in comparison.trajectories:
+            if (trajectory.fold, trajectory.repeat) == (fold, repeat):
+                break
+        else:
+            units = [(t.fold, t.repeat) for t in comparison.trajectories]
+            raise ValueError(
+                f"fold and repeat must be one of {units}. Got ({fold}, {repeat})."
+            )
+        display = cls(
+            trajectory,
+            comparison.rules if rules is None else rules,
+            scoring=comparison.scoring,
+            n_iter_no_change=comparison.n_iter_no_change,
+            tol=comparison.tol,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        Returns
+        -------
+        display : StoppingTrajectoryDisplay
+            Itself.
+        """
+        pyplot = import_optional(
+            "matplotlib.pyplot", caller="StoppingTrajectoryDisplay", extra="plot"
+        )
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, {}
+        others = iter(_OTHERS * len(self.rules))
+        for rule in self.rules:
+            plain = rule.removeprefix("penalized_")
+            colour = _COLOURS.get(plain) or next(others)
+            line = "-" if rule != plain else "--"
+            self._draw(rule, colour, line, width=1.6, label=self._label(rule))
+        self._draw("target", "black", "-", width=2.4, label=self.scoring)
+        ax.set_xlabel("stage")
+        ax.set_ylabel("validation score, scaled to its range")
+        ax.set_ylim(-0.05, 1.1)
+        ax.legend(fontsize="small", frameon=False, loc="best")
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _label(self, rule):
+        val = self.trajectory.validation
+        r = pearson(val[rule], val["target"])
+        return f"{rule.replace('_', ' ')} (r = {r:.2f})"
+
+    def _draw(self, name, colour, line, *, width, label):
+        scores = np.asarray(self.trajectory.validation[name], dtype=float)
+        span = np.nanmax(scores) - np.nanmin(scores)
+        scaled = (scores - np.nanmin(scores)) / (span or 1.0)
+        (self.lines_[name],) = self.ax_.plot(
+            scaled, line, color=colour, linewidth=width, label=label
+        )
+        for selection, face in (("CP", colour), ("ES", "white")):
+            stage, _ = self.trajectory.choose(
+                name, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
+            )
+            if stage is not None:
+                self.ax_.plot(
+                    stage,
+                    scaled[stage],
+                    marker="o",
+                    markersize=8 if selection == "CP" else 4.5,
+                    markerfacecolor=face,
+                    markeredgecolor=colour,
+                    linestyle="none",
+                    zorder=3,
+                )
