@@ -293,10 +293,9 @@ def summarise(records, rule, baseline, selection, n_bootstrap=2000, random_state
         row[f"{prefix}std"] = float(finite.std(ddof=1)) if len(finite) > 1 else np.nan
         row[f"{prefix}difference"] = _mean(differences)
         row[f"{prefix}low"], row[f"{prefix}high"] = low, high
-        if not prefix:
-            row["wins"] = int((differences > 0).sum())
-            row["ties"] = int((differences == 0).sum())
-            row["losses"] = int((differences < 0).sum())
+        row[f"{prefix}wins"] = int((differences > 0).sum())
+        row[f"{prefix}ties"] = int((differences == 0).sum())
+        row[f"{prefix}losses"] = int((differences < 0).sum())
     return row
 
 

@@ -107,7 +107,11 @@ def _run(options):
 def _report(options):
     from sklearn_superior.replication._report import write_report
 
-    paths = write_report(options.folder)
+    try:
+        paths = write_report(options.folder)
+    except FileNotFoundError as exc:
+        print(exc, file=sys.stderr)
+        return 2
     for path in paths:
         print(path)
     return 0

@@ -56,7 +56,7 @@ def _load(path):
         if found == _checksum(record):
             return record
         problem = "its checksum is wrong"
-    except (ValueError, KeyError, AttributeError, OSError) as exc:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as exc:
         problem = f"{type(exc).__name__}: {exc}"
     raise DamagedRecordError(f"{path} is damaged: {problem}")
 

@@ -1,0 +1,151 @@
+"""From records to the rows of the tables."""
+
+from dataclasses import dataclass
+
+from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
+from sklearn_superior.model_selection._comparison_result import SELECTIONS, summarise
+from sklearn_superior.replication._paper_tables import CORRELATION, TEST_F1
+from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
+
+# A plain rule and the loss that the network is trained with to be judged by it.
+PLAIN_RULES = ("brier", "log_loss")
+
+
+@dataclass
+class Experiment:
+    """All trainings of one data set with one kind of estimator, by their loss."""
+
+    dataset: str
+    estimator: str
+    status: str
+    max_iter: int
+    comparisons: dict  # loss -> StoppingRuleComparison
+    seconds: float
+
+    def comparison_for(self, plain_rule):
+        """Return the trainings on which a pair of rules is compared."""
+        return self.comparisons.get(plain_rule) or (
+            self.comparisons.get("log_loss") if self.estimator != "cnn" else None
+        )
+
+    @property
+    def n_trainings(self):
+        """Number of trainings for each loss."""
+        return max(len(c.trajectories) for c in self.comparisons.values())
+
+
+@dataclass
+class Row:
+    """A penalized rule against its plain form, on one data set."""
+
+    dataset: str
+    estimator: str
+    status: str
+    quantity: str  # "test_f1" or "correlation"
+    selection: str
+    rule: str  # the plain one
+    plain: tuple  # mean and standard deviation
+    penalized: tuple
+    difference: float
+    low: float
+    high: float
+    wins: int
+    ties: int
+    losses: int
+    paper: float | None  # the difference in the paper
+
+    @property
+    def verdict(self):
+        """What the interval says of the paper's claim that the difference is > 0."""
+        if self.low > 0:
+            return "agrees"
+        return "disagrees" if self.high < 0 else "undecided"
+
+
+def collect(records):
+    """Group records into experiments; of several budgets, the largest counts."""
+    groups = {}
+    for record in records:
+        job = record["job"]
+        key = (job["dataset"], job["estimator"], job["max_iter"])
+        groups.setdefault(key, []).append(record)
+    experiments = {}
+    for key in sorted(groups):
+        experiments[key[:2]] = _make_experiment(*key, groups[key])
+    order = list(ESTIMATORS)
+    return sorted(
+        experiments.values(), key=lambda e: (order.index(e.estimator), e.dataset)
+    )
+
+
+def _make_experiment(dataset, estimator, max_iter, records):
+    trajectories = {}
+    for record in records:
+        job = record["job"]
+        trajectory = Trajectory(
+            fold=job["fold"],
+            repeat=job["repeat"],
+            validation=record["validation"],
+            test=record["test"],
+            seed=record["seed"],
+            n_rows=record["n_rows"],
+            time=record["seconds"],
+        )
+        trajectories.setdefault(job["loss"], []).append(trajectory)
+    return Experiment(
+        dataset=dataset,
+        estimator=estimator,
+        status=records[0]["status"],
+        max_iter=max_iter,
+        comparisons={
+            loss: StoppingRuleComparison(
+                found, RULES, n_iter_no_change=PATIENCE, scoring="f1_macro"
+            )
+            for loss, found in trajectories.items()
+        },
+        seconds=sum(record["seconds"] for record in records),
+    )
+
+
+def make_rows(experiment):
+    """Compare each penalized rule with its plain form."""
+    rows = []
+    for column, rule in enumerate(PLAIN_RULES):
+        comparison = experiment.comparison_for(rule)
+        if comparison is None:
+            continue
+        records = comparison.records
+        for selection in SELECTIONS:
+            plain = summarise(records, rule, rule, selection)
+            penalized = summarise(records, f"penalized_{rule}", rule, selection)
+            for quantity, prefix, scale, paper in (
+                ("test_f1", "", 100, TEST_F1),
+                ("correlation", "correlation_", 1, CORRELATION),
+            ):
+                mean = prefix.removesuffix("_") or "mean"
+                given = paper.get((experiment.dataset, selection))
+                rows.append(
+                    Row(
+                        dataset=experiment.dataset,
+                        estimator=experiment.estimator,
+                        status=experiment.status,
+                        quantity=quantity,
+                        selection=selection,
+                        rule=rule,
+                        plain=(scale * plain[mean], scale * plain[f"{prefix}std"]),
+                        penalized=(
+                            scale * penalized[mean],
+                            scale * penalized[f"{prefix}std"],
+                        ),
+                        difference=scale * penalized[f"{prefix}difference"],
+                        low=scale * penalized[f"{prefix}low"],
+                        high=scale * penalized[f"{prefix}high"],
+                        wins=penalized[f"{prefix}wins"],
+                        ties=penalized[f"{prefix}ties"],
+                        losses=penalized[f"{prefix}losses"],
+                        paper=(
+                            given[2 * column + 1] - given[2 * column] if given else None
+                        ),
+                    )
+                )
+    return rows
