@@ -126,6 +126,6 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# ``EpochScoring`` asks the net for its classes. skorch takes them from ``y``. If you
-# give ``fit`` a data set that holds the labels, and no ``y``, name them:
+# The scorer asks the net for its classes. skorch takes them from ``y``. If ``fit`` gets
+# a data set of your own type and no ``y``, name them:
 # ``NeuralNetClassifier(..., classes=list(range(10)))``.
