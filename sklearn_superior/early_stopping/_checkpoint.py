@@ -9,6 +9,7 @@ import hashlib
 import json
 import zipfile
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
@@ -166,7 +167,13 @@ def fingerprint(stages, scoring, data):
 
 def _tell(value):
     """Text that is the same in every process; that of a function has its address."""
-    return getattr(value, "__qualname__", None) or repr(value)
+    if isinstance(value, partial):
+        return repr((_tell(value.func), value.args, value.keywords))
+    code = getattr(value, "__code__", None)
+    if code is None:
+        return getattr(value, "__qualname__", None) or repr(value)
+    constants = [c for c in code.co_consts if not hasattr(c, "co_code")]
+    return repr((value.__qualname__, code.co_code, code.co_names, constants))
 
 
 def dump_sklearn(estimator):

@@ -47,6 +47,8 @@ def run_stages(
     score = StageScorer(classifier.scoring, classifier.classes_, *val) if val else None
     X_train, y_train, weight = train
     data = (y_train, weight, *(val[1:] if val else ()))
+    if isinstance(X_train, np.ndarray):  # others may take long to read
+        data = (X_train, *data)
     saver = CheckpointKeeper(classifier, stages, stopper, data)
     stop = saver.restore()
     report = Report(classifier, stages, stopper)

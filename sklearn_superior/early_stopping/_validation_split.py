@@ -64,7 +64,9 @@ def split_validation(classifier, data, validation, groups):
     if X_val is not None:
         validate_data(classifier, X_val, reset=False, skip_check_array=True)
         X_val, y_val, weight_val = indexable(*validation)
-        return data, (X_val, column_or_1d(y_val), weight_val)
+        y_val = column_or_1d(y_val)
+        assert_all_finite(y_val, input_name="y_val")
+        return data, (X_val, y_val, weight_val)
     if weight_val is not None:
         raise ValueError("sample_weight_val is given, but X_val is not.")
     if groups is not None and classifier.validation_split is None:

@@ -117,8 +117,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         of training without a break.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the last call. The optimizer
-        starts afresh.
+        Whether `fit` goes on with the network of the last call, whatever the
+        parameters of the architecture are now. The optimizer starts afresh.
 
     n_jobs : int or None, default=None
         Number of threads on the CPU. None means 1: small batches gain little from
@@ -297,13 +297,15 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, sample_weight = self._check_training(
             X, y, sample_weight, reset=not goes_on
         )
+        check_consistent_length(X, groups)
         train, val = (X, y, sample_weight), None
         if self.early_stopping:
             if X_val is not None:
                 X_val = check_windows(self, X_val, reset=False, name="X_val")
-                sample_weight_val = self._weigh(y_val, sample_weight_val)
             given = (X_val, y_val, sample_weight_val)
             train, val = split_validation(self, train, given, groups)
+            if X_val is not None:
+                val = (*val[:2], self._weigh(*val[1:]))
         elif not (X_val is None and y_val is None and sample_weight_val is None):
             raise ValueError("early_stopping=False has no use for validation data.")
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
@@ -355,9 +357,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self._trainer.load_state(self._torch().load_tensors(trainer))
             data = self._trainer.place(*self._encode(X, y, sample_weight))
             loss = float(self._trainer.train_epoch(*data))
-        history = vars(self).setdefault("history_", {"train_loss": np.array([])})
-        history["train_loss"] = np.append(history["train_loss"], loss)
-        self.n_iter_ = len(history["train_loss"])
+        losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
+        self.history_ = {"train_loss": np.append(losses, loss)}
+        self.n_iter_ = len(self.history_["train_loss"])
+        for name in _SCORE_ATTRIBUTES:  # of other weights
+            vars(self).pop(name, None)
         return self
 
     def predict_proba(self, X):
@@ -372,7 +376,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         y_proba : ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "module_")
         X = check_windows(self, X, reset=False)
         training = self._torch()
         device = training.find_device(self.device, or_cpu=True)
@@ -436,7 +440,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
         if self.class_weight is None:
             return sample_weight
-        weight = compute_sample_weight(self.class_weight, y)
+        class_weight = self.class_weight
+        if isinstance(class_weight, dict):  # validation may have further classes
+            unseen = np.setdiff1d(y, self.classes_).tolist()
+            class_weight = dict.fromkeys(unseen, 1.0) | class_weight
+        weight = compute_sample_weight(class_weight, y)
         return weight if sample_weight is None else weight * sample_weight
 
     def _check_params(self):

@@ -12,7 +12,11 @@ def make_cnn(n_channels, length, n_classes, *, channels, kernel_size, hidden, dr
     layers = []
     width = n_channels
     for depth, n_filters in enumerate(channels):
-        layers.append(nn.Conv1d(width, n_filters, kernel_size, padding="same"))
+        padding = "same"
+        if kernel_size % 2 == 0:  # which torch warns of
+            layers.append(nn.ZeroPad1d((kernel_size // 2 - 1, kernel_size // 2)))
+            padding = "valid"
+        layers.append(nn.Conv1d(width, n_filters, kernel_size, padding=padding))
         if depth == 0:
             layers.append(nn.ReLU())
         else:

@@ -86,6 +86,7 @@ class CNNStages(Stages):
     def _diverged(self, epoch):
         advice = "Try a smaller learning_rate, or look for huge values in X."
         if self._best is None:
+            del self.estimator.module_
             raise ValueError(
                 f"Training diverged: the loss is {self.losses[-1]} after epoch "
                 f"{epoch}. {advice}"

@@ -16,6 +16,7 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -241,6 +242,11 @@ def test_weights_of_samples_and_classes(data):
     )
     balanced = small_cnn(max_iter=2, class_weight="balanced").fit(X, y)
     assert balanced.n_iter_ == 2
+    known = y != "two"
+    with pytest.warns(UserWarning, match=r"training has not: \['two'\]"):
+        small_cnn(max_iter=2, class_weight={"one": 2.0, "three": 1.0}).fit(
+            X[known], y[known], **options
+        )
 
 
 def test_validation_weights_are_in_the_score(data):
@@ -328,6 +334,14 @@ def test_partial_fit_is_one_epoch(data):
         model.partial_fit(X, np.where(one_class, "five", y))
     with pytest.raises(ValueError, match="classes must hold all"):
         small_cnn().partial_fit(X[one_class], y[one_class])
+
+
+def test_partial_fit_after_fit_forgets_the_scores(data):
+    X, y, *_ = data
+    model = small_cnn(max_iter=3).fit(X, y).partial_fit(X, y)
+    assert model.n_iter_ == 4
+    assert list(model.history_) == ["train_loss"]
+    assert not hasattr(model, "best_score_")
 
 
 def test_warm_start_goes_on(data):
@@ -460,6 +474,30 @@ def test_divergence_is_told(data):
     model = small_cnn(learning_rate=1e30, optimizer="sgd", standardize=False)
     with pytest.raises(ValueError, match="diverged.*learning_rate"):
         model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_divergence_keeps_the_best_epoch(data, monkeypatch):
+    from sklearn_superior.neural_network._training import Trainer
+
+    X, y, *_ = data
+    train_epoch, losses = Trainer.train_epoch, iter([0, 0, np.nan])
+    monkeypatch.setattr(
+        Trainer, "train_epoch", lambda *args: train_epoch(*args) + next(losses)
+    )
+    with pytest.warns(UserWarning, match="diverged in epoch 2; the best epoch"):
+        model = small_cnn().fit(X, y)
+    assert model.n_iter_ == 2
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("kernel_size", [1, 2, 4, 5])
+def test_kernels_of_any_size_keep_the_length(data, kernel_size):
+    X, y, *_ = data
+    model = small_cnn(kernel_size=kernel_size, max_iter=1).fit(X, y)
+    dense = [k for k in model.module_ if isinstance(k, torch.nn.Linear)][0]
+    assert dense.in_features == 4 * X.shape[2]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -506,7 +544,21 @@ def test_resume_of_another_network_is_refused(data, tmp_path):
     same = small_cnn(
         max_iter=3, checkpoint_dir=tmp_path, module=Perceptron, resume=True
     )
+    with pytest.raises(ValueError, match="is of another estimator"):
+        clone(same).fit(X + 1, y)
     assert same.fit(X, y).n_iter_ == 3
+
+
+def test_the_fingerprint_of_a_module_is_that_of_its_code():
+    from functools import partial
+
+    from sklearn_superior.early_stopping._checkpoint import _tell
+
+    assert _tell(lambda c, n, k: Perceptron(c, n, 5)) != _tell(
+        lambda c, n, k: Perceptron(c, n, 6)
+    )
+    assert _tell(partial(Perceptron, length=3)) == _tell(partial(Perceptron, length=3))
+    assert "0x" not in _tell(partial(Perceptron, length=3))
 
 
 @pytest.mark.parametrize(
@@ -556,8 +608,15 @@ def test_bad_data(data):
         model.fit(X, y[:-1])
     with pytest.raises(ValueError, match="X_val.*as in training"):
         model.fit(X, y, X_val=X_val[..., :-1], y_val=y_val)
-    with pytest.raises(ValueError, match="y_val is missing"):
-        model.fit(X, y, X_val=X_val)
+    for class_weight in (None, "balanced"):
+        with pytest.raises(ValueError, match="y_val is missing"):
+            model.set_params(class_weight=class_weight).fit(X, y, X_val=X_val)
+    model.set_params(class_weight=None)
+    y_bad = np.where(y_val == "one", np.nan, 1.0)
+    with pytest.raises(ValueError, match="y_val contains NaN"):
+        model.fit(X, y == "one", X_val=X_val, y_val=y_bad)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        small_cnn(validation_split="last").fit(X, y, groups=np.zeros(12))
     with pytest.raises(ValueError, match="no use for validation data"):
         small_cnn(early_stopping=False).fit(X, y, X_val=X_val, y_val=y_val)
     model.fit(X, y)
