@@ -18,7 +18,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "replication"]
 nitpicky = False
 
 sphinx_gallery_conf = {
@@ -37,3 +37,4 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {"show_toc_level": 2}
 html_sourcelink_suffix = ""
+html_extra_path = ["replication/report.html"]
