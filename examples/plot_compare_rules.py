@@ -49,4 +49,3 @@ print(frame.round(3).to_string(index=False))
 # one the choice of early stopping.
 
 display = comparison.plot(fold=0)
-display.ax_.set_title("validation scores while the ensemble grows")

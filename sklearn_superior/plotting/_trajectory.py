@@ -142,7 +142,13 @@ class StoppingTrajectoryDisplay:
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score, scaled to its range")
         ax.set_ylim(-0.05, 1.1)
-        ax.legend(fontsize="small", frameon=False, loc="best")
+        ax.legend(
+            fontsize="small",
+            frameon=False,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=min(3, len(self.lines_)),
+        )
         ax.spines[["top", "right"]].set_visible(False)
         return self
 

@@ -18,6 +18,7 @@ _ESTIMATORS = {
     "hgb": "HistGradientBoosting",
     "xgboost": "XGBoost",
 }
+_LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
 _QUANTITIES = {
     "test_f1": "Macro F1 on the test part, in percent",
@@ -320,8 +321,7 @@ def _draw(experiment):
             rules=[loss, f"penalized_{loss}"],
             ax=ax,
         )
-        ax.set_title(f"trained with the {loss.replace('_', ' ')} loss", fontsize=10)
-        ax.set_xlabel("epoch")
+        ax.set_xlabel(f"epoch, trained with the {_LOSSES[loss]}")
     figure.set_layout_engine("constrained")
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=90)
