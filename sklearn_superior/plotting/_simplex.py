@@ -1,0 +1,153 @@
+"""A scoring rule over all forecasts of three classes."""
+
+import numpy as np
+
+import sklearn_superior.metrics
+from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.utils._optional import import_optional
+
+# The corners of the triangle: the true class is on top.
+_CORNERS = np.array([[0.5, np.sqrt(3) / 2], [0.0, 0.0], [1.0, 0.0]])
+_CENTRE = _CORNERS.mean(axis=0)
+
+
+class ScoringRuleDisplay:
+    """A scoring rule over all forecasts of three classes, the first of which is true.
+
+    Each point of the triangle is a forecast: the nearer to a corner, the more probable
+    its class. Darker is better. White lines part the three regions of the most probable
+    class; forecasts in the upper one are correct. Wrong forecasts that are nevertheless
+    better than some correct one are hatched: a superior rule has none of these.
+
+    Parameters
+    ----------
+    forecasts : ndarray of shape (n_forecasts, 3)
+        Forecasts.
+
+    losses : ndarray of shape (n_forecasts,)
+        The loss of each, if the first class is true.
+
+    title : str, default=None
+        What to write above.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+
+    figure_ : matplotlib Figure
+        Its figure.
+
+    mesh_ : matplotlib collection
+        The coloured triangles.
+
+    reversed_ : ndarray of bool of shape (n_forecasts,)
+        The wrong forecasts that are better than some correct one.
+
+    Examples
+    --------
+    >>> from sklearn_superior.plotting import ScoringRuleDisplay
+    >>> display = ScoringRuleDisplay.from_rule("penalized_brier")
+    >>> display.ax_.get_title()
+    'penalized Brier score'
+    """
+
+    def __init__(self, forecasts, losses, *, title=None):
+        self.forecasts = np.asarray(forecasts)
+        self.losses = np.asarray(losses)
+        self.title = title
+
+    @classmethod
+    def from_rule(cls, rule="penalized_brier", *, resolution=120, ax=None, **options):
+        """Draw a rule.
+
+        Parameters
+        ----------
+        rule : str, default="penalized_brier"
+            Name of the rule, as in ``"brier"`` or ``"penalized_log_loss"``.
+
+        resolution : int, default=120
+            Number of steps along a side.
+
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        **options
+            Options of the loss, such as ``penalty="minimal"``.
+
+        Returns
+        -------
+        display : ScoringRuleDisplay
+        """
+        found, penalty = find_rule(rule)
+        samples = getattr(sklearn_superior.metrics, found.samples_name)
+        forecasts = _make_forecasts(resolution)
+        losses = samples(
+            np.zeros(len(forecasts), dtype=int),
+            forecasts,
+            labels=[0, 1, 2],
+            **{"penalty": penalty} | options,
+        )
+        title = rule.replace("_", " ").replace("brier", "Brier score")
+        return cls(forecasts, losses, title=title).plot(ax=ax)
+
+    def plot(self, ax=None, *, vmin=None, vmax=None):
+        """Draw the rule.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        vmin, vmax : float, default=None
+            Losses at the ends of the colours, to draw several rules alike.
+
+        Returns
+        -------
+        display : ScoringRuleDisplay
+            Itself.
+        """
+        pyplot = import_optional(
+            "matplotlib.pyplot", caller="ScoringRuleDisplay", extra="plot"
+        )
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(5, 4.4), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        x, y = (self.forecasts @ _CORNERS).T
+        top = np.quantile(self.losses, 0.98) if vmax is None else vmax
+        self.mesh_ = ax.tripcolor(
+            x, y, self.losses, cmap="viridis", vmin=vmin, vmax=top, rasterized=True
+        )
+        self._mark_reversed(x, y)
+        for a, b in ((0, 1), (1, 2), (0, 2)):
+            middle = (_CORNERS[a] + _CORNERS[b]) / 2
+            ax.plot(*zip(_CENTRE, middle, strict=True), color="white", linewidth=2)
+        self.figure_.colorbar(self.mesh_, ax=ax, label="loss", shrink=0.75)
+        ax.text(*_CORNERS[0] + [0, 0.03], "true class", ha="center", va="bottom")
+        ax.text(*_CORNERS[1] - [0, 0.03], "class 1", ha="center", va="top")
+        ax.text(*_CORNERS[2] - [0, 0.03], "class 2", ha="center", va="top")
+        ax.set(xlim=(-0.1, 1.1), ylim=(-0.2, 0.95), aspect="equal")
+        ax.set_axis_off()
+        ax.set_title(self.title or "", pad=10)
+        return self
+
+    def _mark_reversed(self, x, y):
+        correct = self.forecasts.argmax(axis=1) == 0
+        worst = self.losses[correct].max()
+        self.reversed_ = ~correct & (self.losses < worst)
+        remark = "no wrong forecast is better than a correct one"
+        if self.reversed_.any():
+            remark = "hatched: wrong, yet better than a correct forecast"
+            is_reversed = self.reversed_.astype(float)
+            self.ax_.tricontourf(
+                x, y, is_reversed, levels=[0.5, 1.5], colors="none", hatches=["xxx"]
+            )
+        self.ax_.text(0.5, -0.12, remark, ha="center", va="top", fontsize="small")
+
+
+def _make_forecasts(resolution):
+    """Return a grid of forecasts."""
+    steps = np.arange(resolution + 1)
+    grid = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
+    grid = grid[grid.sum(axis=1) <= resolution]
+    return np.column_stack([grid, resolution - grid.sum(axis=1)]) / resolution

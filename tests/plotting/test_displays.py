@@ -1,0 +1,157 @@
+"""Displays, by what they show."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sklearn_superior.metrics import superiority_rate
+from sklearn_superior.model_selection import (
+    HBlockSplit,
+    StoppingRuleComparison,
+    Trajectory,
+)
+from sklearn_superior.plotting import (
+    HBlockDisplay,
+    ScoringRuleDisplay,
+    StoppingTrajectoryDisplay,
+)
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+SCORES = {
+    "brier": [-4.0, -1.0, -2.0, -3.0, -0.5],
+    "penalized_brier": [-4.0, -2.0, -1.0, -3.0, -2.5],
+    "target": [0.1, 0.5, 0.6, 0.3, 0.2],
+}
+
+
+def make_comparison():
+    trajectories = [Trajectory(fold, 0, SCORES, SCORES) for fold in range(2)]
+    return StoppingRuleComparison(
+        trajectories, ["brier", "penalized_brier"], n_iter_no_change=2, scoring="F1"
+    )
+
+
+def test_trajectory():
+    display = make_comparison().plot(fold=1)
+    assert display.figure_ is display.ax_.figure
+    assert set(display.lines_) == {"brier", "penalized_brier", "target"}
+    for name, line in display.lines_.items():
+        y = line.get_ydata()
+        assert (y.min(), y.max()) == (0, 1)
+        assert y.argmax() == np.argmax(SCORES[name])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    r = np.corrcoef(SCORES["brier"], SCORES["target"])[0, 1]
+    assert labels[0] == f"brier (r = {r:.2f})"
+    assert labels[2] == "F1"
+    # A rule and its penalized form share the colour, and differ by the line.
+    plain, penalized = display.lines_["brier"], display.lines_["penalized_brier"]
+    assert plain.get_color() == penalized.get_color()
+    assert plain.get_linestyle() != penalized.get_linestyle()
+    markers = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
+    of_brier = [m for m in markers if m.get_markeredgecolor() == plain.get_color()][:2]
+    best, stopped = (m.get_xdata()[0] for m in of_brier)
+    assert (best, stopped) == (4, 1)  # the best of all; before two without gain
+
+
+def test_trajectory_on_an_axes_with_some_of_the_rules():
+    _, ax = pyplot.subplots()
+    display = StoppingTrajectoryDisplay.from_comparison(
+        make_comparison(), rules=["brier"], ax=ax
+    )
+    assert display.ax_ is ax
+    assert set(display.lines_) == {"brier", "target"}
+
+
+def test_trajectory_of_other_rules_and_constant_scores():
+    scores = {f"rule {k}": [0.0, 1.0] for k in range(6)} | {"target": [0.5, 0.5]}
+    trajectory = Trajectory(0, 0, scores, scores)
+    rules = [name for name in scores if name != "target"]
+    display = StoppingTrajectoryDisplay(trajectory, rules).plot()
+    assert len(display.lines_) == 7
+    assert np.isfinite(display.lines_["target"].get_ydata()).all()
+
+
+def test_blocks():
+    groups = np.repeat(["a", "b"], [30, 20])
+    cv = HBlockSplit(5, gap=1)
+    display = HBlockDisplay.from_splitter(cv, np.zeros((50, 1)), groups=groups)
+    assert display.roles.shape == (5, 50)
+    folds = cv.split_with_validation(np.zeros((50, 1)), groups=groups)
+    for fold, parts in enumerate(folds):
+        for role, rows in enumerate(parts):
+            assert_array_equal(np.flatnonzero(display.roles[fold] == role), rows)
+    assert_array_equal(display.image_.get_array(), display.roles)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["train", "validation", "test", "gap"]
+    borders = [x for line in display.ax_.get_lines() for x in line.get_xdata()]
+    assert 30 in borders
+
+
+def test_blocks_of_interleaved_groups_lie_side_by_side():
+    groups = np.arange(40) % 2
+    display = HBlockDisplay.from_splitter(
+        HBlockSplit(4), np.zeros((40, 1)), groups=groups
+    )
+    drawn = display.image_.get_array()
+    assert_array_equal(drawn[:, :20], display.roles[:, ::2])
+    n_changes = (np.diff(drawn[0, :20]) != 0).sum()
+    assert n_changes <= 3
+
+
+def test_blocks_of_scikit_learns_splitters():
+    from sklearn.model_selection import KFold
+
+    display = HBlockDisplay.from_splitter(KFold(3), np.zeros((9, 1)))
+    assert_array_equal(display.roles[0], [2, 2, 2, 0, 0, 0, 0, 0, 0])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["train", "test"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "superior"),
+    [
+        ("brier", False),
+        ("log_loss", False),
+        ("penalized_brier", True),
+        ("penalized_log_loss", True),
+        ("penalized_spherical", True),
+    ],
+)
+def test_simplex(rule, superior):
+    display = ScoringRuleDisplay.from_rule(rule, resolution=30)
+    assert len(display.forecasts) == 31 * 32 // 2
+    np.testing.assert_allclose(display.forecasts.sum(axis=1), 1)
+    assert display.losses.argmin() == display.forecasts[:, 0].argmax()
+    assert display.reversed_.any() != superior
+    rate = superiority_rate(
+        np.zeros(len(display.forecasts), dtype=int),
+        display.forecasts,
+        rule=rule,
+        labels=[0, 1, 2],
+    )
+    assert (rate == 1) == superior
+    texts = {text.get_text() for text in display.ax_.texts}
+    assert {"true class", "class 1", "class 2"} < texts
+    assert ("no wrong forecast is better than a correct one" in texts) == superior
+
+
+def test_simplex_with_options_and_colours_alike():
+    minimal = ScoringRuleDisplay.from_rule(
+        "penalized_brier", resolution=12, penalty="minimal"
+    )
+    plain = ScoringRuleDisplay.from_rule("brier", resolution=12)
+    wrong = minimal.forecasts.argmax(axis=1) != 0
+    np.testing.assert_allclose(
+        (minimal.losses - plain.losses)[wrong], 1 / 6, atol=1e-12
+    )
+    assert plain.plot(vmin=0, vmax=3).mesh_.get_clim() == (0, 3)
+    with pytest.raises(ValueError, match="rule"):
+        ScoringRuleDisplay.from_rule("brie")
