@@ -46,7 +46,7 @@ clean:
 	rm -rf .venv build dist doc/_build doc/generated doc/gallery *.egg-info
 
 # The extras that each job needs.
-EXTRAS_demo :=
+EXTRAS_demo := [plot,torch]
 EXTRAS_test := [test]
 EXTRAS_doc := [doc]
 
