@@ -30,6 +30,9 @@ class PaperDataset:
     citation: str = field(repr=False)
     notes: str = field(repr=False)
     label_pattern: str = field(default="(.+)", repr=False)  # in the name of a file
+    licence: str = field(
+        default="stated on the page of the data set in the UCI repository", repr=False
+    )
 
     @property
     def step(self):
@@ -108,6 +111,7 @@ _DATASETS = [
             "series of 203 to 210 end in 12 empty rows."
         ),
         label_pattern=r"(\d+)",
+        licence="stated by those who recorded the data",
     ),
     PaperDataset(
         name="healthy_older_people",
@@ -238,7 +242,7 @@ def list_paper_datasets():
         A record of each, with the attributes `name`, `title`, `n_classes`,
         `feature_names`, `rate` (rows in a second, 1 where the paper counts in rows),
         `window` and `step` (in rows), `blocks` (for training, validation and test),
-        `citation` and `notes`.
+        `citation`, `licence` (where to find it) and `notes`.
 
     See Also
     --------
@@ -422,5 +426,11 @@ def _describe(dataset, status):
         "substituted": "Classes are others: scores do not compare with the paper's.",
     }[status]
     return "\n\n".join(
-        [dataset.title, dataset.notes, settings, warning, dataset.citation + "."]
+        [
+            dataset.title,
+            dataset.notes,
+            settings,
+            warning,
+            f"{dataset.citation}. The licence is {dataset.licence}.",
+        ]
     )
