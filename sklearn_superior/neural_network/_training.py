@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from threading import Lock, current_thread, main_thread
 
+import numpy as np
 import torch
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
@@ -65,6 +66,20 @@ def use_threads(n_jobs):
         yield
 
 
+@contextmanager
+def flush_tiny_numbers():
+    """Round numbers next to zero down to it: a CPU computes slowly with them.
+
+    They come when a network is sure of itself, and can double the time of an epoch.
+    """
+    before = np.float32(2e-38) * np.float32(0.1) == 0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(bool(before))
+
+
 def build_module(build, seed, window_shape, n_classes):
     """Build a network with torch's global generator seeded, and leave that as it was.
 
@@ -111,6 +126,7 @@ def _send(tensor, device):
     return None if tensor is None else tensor.to(device, non_blocking=True)
 
 
+@flush_tiny_numbers()
 @torch.inference_mode()
 def forward(module, batches, device):
     """Return the outputs for some batches, as one tensor on the device."""
@@ -183,6 +199,7 @@ class Trainer:
                 return tensors
         return [None if part is None else part.to(self.device) for part in tensors]
 
+    @flush_tiny_numbers()
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
         self.module.train()
