@@ -58,10 +58,15 @@ class StageScorer:
     """
 
     def __init__(self, scoring, classes, X, y, sample_weight=None):
-        self._scorer = _check_scoring(scoring)
+        self._scorer = check_scorer(scoring)
         self._classes, self._X, self._y = classes, X, y
         # Classes that only the validation data has count with probability 0.
         self._all_classes = np.union1d(classes, y)
+        if not np.isin(y, classes).any():
+            raise ValueError(
+                "The validation data must have classes of the training data. "
+                f"Got {np.unique(y).tolist()} and {classes.tolist()}."
+            )
         if len(self._all_classes) > len(classes):
             unseen = np.setdiff1d(y, classes).tolist()
             warnings.warn(
@@ -78,14 +83,28 @@ class StageScorer:
         """Return the score; greater is better."""
         y_proba = expand_classes(y_proba, self._classes, self._all_classes)
         view = StageView.of(self._all_classes, self._X, y_proba)
-        return float(self._scorer(view, self._X, self._y, **self._options))
+        score = self._scorer(view, self._X, self._y, **self._options)
+        try:
+            return float(score)
+        except (TypeError, ValueError) as exc:
+            raise ValueError(
+                f"The 'scoring' parameter must return a number. Got {score!r}."
+            ) from exc
 
 
-def _check_scoring(scoring):
+def check_scorer(scoring):
+    """Return the scorer that `scoring` means."""
     if scoring is None:
         scoring = "neg_penalized_brier_score"
     if isinstance(scoring, str):
-        return get_scorer(scoring)
+        try:
+            return get_scorer(scoring)
+        except ValueError as exc:
+            raise ValueError(
+                "The 'scoring' parameter must be a scorer or the name of one. "
+                f"Got {scoring!r}; sklearn.metrics.get_scorer_names() and the scoring "
+                "names of sklearn_superior.metrics are known."
+            ) from exc
     if not callable(scoring):
         raise ValueError(
             "The 'scoring' parameter must be a str, a callable or None. "

@@ -331,8 +331,9 @@ def find_stages(estimator):
     raise TypeError(
         f"{type(estimator).__name__} cannot be trained stage by stage. Known are "
         "GradientBoosting, HistGradientBoosting, AdaBoost, XGBoost, LightGBM and "
-        "CatBoost classifiers, and any with partial_fit, predict_proba and max_iter; "
-        "register_stages adds others."
+        "CatBoost classifiers, CNNClassifier, and any with partial_fit, predict_proba "
+        "and max_iter; register_stages adds others. Of an EarlyStoppingClassifier, "
+        "give the estimator inside."
     )
 
 

@@ -2,16 +2,29 @@
 
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.model_selection import GroupShuffleSplit, check_cv
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    check_cv,
+)
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, indexable
 
-from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
-from sklearn_superior.early_stopping._stages import enter_stages, fresh_clone
+from sklearn_superior.early_stopping._stage_scorer import (
+    StageScorer,
+    check_scorer,
+    expand_classes,
+)
+from sklearn_superior.early_stopping._stages import (
+    enter_stages,
+    find_stages,
+    fresh_clone,
+)
 from sklearn_superior.early_stopping._stopper import EarlyStopper
 from sklearn_superior.early_stopping._validation_split import (
     check_target,
@@ -72,15 +85,17 @@ def compare_stopping_rules(
     groups : array-like of shape (n_samples,), default=None
         Groups, for the splits.
 
-    cv : int, splitter or None, default=None
-        The folds. `HBlockSplit` gives training, validation and test parts. With others
-        a fifth of the training part becomes the validation part: whole groups if
-        there are groups, else random samples. None is 5 stratified folds.
+    cv : int, splitter, iterable or None, default=None
+        The folds. `HBlockSplit` gives training, validation and test parts, and so may
+        an iterable of their rows. With others a fifth of the training part becomes the
+        validation part: whole groups if there are groups, else random samples. None is
+        5 stratified folds, which keep groups together if there are any.
 
     rules : list of str, dict or None, default=None
-        Names of rules (``"brier"``, ``"penalized_log_loss"``, ...) or of scorers of
-        scikit-learn (``"accuracy"``, ...), or a dict from names to scorers. None is
-        the Brier score and the log loss, plain and penalized.
+        Names of rules (``"brier"``, ``"log_loss"``, ``"spherical"``, and each with
+        ``"penalized_"`` before it) or of scorers of scikit-learn (``"accuracy"``, ...),
+        or a dict from names to scorers. None is the Brier score and the log loss,
+        plain and penalized.
 
     scoring : str or callable, default="f1_macro"
         The score that really counts.
@@ -103,7 +118,7 @@ def compare_stopping_rules(
         parts. With None and one repeat the estimator keeps its own seed.
 
     verbose : int, default=0
-        With 1, show a progress bar.
+        With 1, show a progress bar on the terminal.
 
     Returns
     -------
@@ -134,10 +149,19 @@ def compare_stopping_rules(
     check_integer("n_repeats", n_repeats, least=1)
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = _find_scorers(rules)
+    check_scorer(scoring)
+    find_stages(_last_step(estimator))  # an error if it has none
     X, y, groups = indexable(X, y, groups)
     y, _ = check_target(y, None)
     rng = check_random_state(random_state)
     folds = _split(X, y, groups, cv, rng)
+    if not folds:
+        raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
+    if any(len(val) == 0 for _, val, _ in folds):
+        raise ValueError(
+            "The 'cv' parameter must give a validation part in every fold. "
+            f"Got none from {cv}."
+        )
     seeded = random_state is not None or n_repeats > 1
     jobs = [
         (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
@@ -170,35 +194,60 @@ def compare_stopping_rules(
 def _find_scorers(rules):
     if rules is None:
         rules = DEFAULT_RULES
-    if isinstance(rules, str):
+    names = rules if isinstance(rules, list | tuple | Mapping) else [None]
+    if not all(isinstance(name, str) for name in names):
         raise ValueError(
             f"The 'rules' parameter must be a list of str or a dict. Got {rules!r}."
         )
-    if isinstance(rules, Mapping):
-        scorers = dict(rules)
-    else:
-        scorers = {name: _find_scorer(name) for name in rules}
-    if not scorers:
+    if not names:
         raise ValueError("The 'rules' parameter must hold at least one rule. Got none.")
-    return scorers
+    if len(set(names)) < len(names) or "target" in names:
+        raise ValueError(
+            "The 'rules' parameter must hold different names, none of them 'target'. "
+            f"Got {list(names)}."
+        )
+    if isinstance(rules, Mapping):
+        return {name: check_scorer(scorer) for name, scorer in rules.items()}
+    return {name: _find_scorer(name) for name in names}
 
 
 def _find_scorer(name):
-    plain = name.removeprefix("penalized_") if isinstance(name, str) else name
-    if plain in RULES:
+    known = [prefix + rule for rule in RULES for prefix in ("", "penalized_")]
+    if name in known:
         rule, penalty = find_rule(name)
         return get_scorer(rule.scoring_name, penalty=penalty)
-    return get_scorer(name)
+    try:
+        return get_scorer(name)
+    except ValueError as exc:
+        raise ValueError(
+            f"The 'rules' parameter must hold rules among {known}, or names of "
+            f"scorers. Got {name!r}."
+        ) from exc
+
+
+def _last_step(estimator):
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
+    if not hasattr(cv, "split") and isinstance(cv, Iterable):
+        cv = [tuple(parts) for parts in cv]
+        if cv and all(len(parts) == 3 for parts in cv):
+            return cv
+    if groups is not None and (cv is None or isinstance(cv, int)):
+        cv = StratifiedGroupKFold(5 if cv is None else cv)
     cv = check_cv(cv, y, classifier=True)
     if hasattr(cv, "split_with_validation"):
         return list(cv.split_with_validation(X, y, groups))
     carve = None if groups is None else GroupShuffleSplit(1, random_state=rng)
     folds = []
     for train, test in cv.split(X, y, groups):
+        if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
+            raise ValueError(
+                "groups must leave at least two groups to train on, one of which "
+                "becomes the validation part. Use more groups, or fewer folds."
+            )
         fit, val = validation_rows(
             train,
             y[train],
@@ -281,8 +330,7 @@ def _report_errors(errors, n_jobs):
         where = f"Fold {error['fold']}, repeat {error['repeat']}"
         if len(errors) == n_jobs:
             raise ValueError(
-                f"All {n_jobs} trainings failed. {where}: {error['error']}\n"
-                f"{error['traceback']}"
+                f"All {n_jobs} trainings failed. {where}: {error['error']}"
             )
         warnings.warn(
             f"{where} failed and is left out: {error['error']}",

@@ -6,12 +6,16 @@ import numpy as np
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._params import check_integer
 
 SELECTIONS = ("CP", "ES")
 
 
 class Records(list):
     """A list of dicts that prints as a table and turns into a data frame.
+
+    The table leaves out columns that only go into the details of another: those whose
+    names start with that of the other.
 
     Examples
     --------
@@ -29,9 +33,14 @@ class Records(list):
     def __str__(self):
         if not self:
             return "(no records)"
-        rows = [list(self[0]), *([_show(v) for v in row.values()] for row in self)]
+        keys = [
+            key
+            for key in self[0]
+            if not any(key.startswith(f"{other}_") for other in self[0])
+        ]
+        rows = [keys, *([_show(row[key]) for key in keys] for row in self)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        left = [isinstance(value, str) for value in self[0].values()]
+        left = [isinstance(self[0][key], str) for key in keys]
         lines = []
         for row in rows:
             cells = [
@@ -86,6 +95,10 @@ class Trajectory:
 
     def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen."""
+        if selection not in SELECTIONS:
+            raise ValueError(
+                f"selection must be one of {SELECTIONS}. Got {selection!r}."
+            )
         scores = self.validation[rule]
         if selection == "CP":
             n_iter_no_change, tol = len(scores) + 1, 0.0
@@ -164,10 +177,12 @@ class StoppingRuleComparison:
     def records(self):
         """What each rule chose: one dict for each training, rule and selection.
 
+        `selection` is ``"CP"`` for the best stage of all, ``"ES"`` for early stopping.
         `iteration` is the chosen stage, `n_iter` how many stages the choice has seen,
         `correlation` that of the rule with the target over these stages of the
-        validation part, `best_score` the best that any choice would have reached on
-        the test part.
+        validation part, `validation_score` and `test_score` the target at the chosen
+        stage, `best_score` the best that any choice would have reached on the test
+        part.
         """
         return Records(
             self._record(trajectory, rule, selection)
@@ -217,13 +232,15 @@ class StoppingRuleComparison:
         Returns
         -------
         summary : Records
-            A list of dicts, one for each rule and selection; it prints as a table and
-            has `to_frame`. `mean` and `std` are of the target on the test part,
+            A list of dicts, one for each rule and selection; it prints as a table of
+            the main columns, and `to_frame` gives all of them. `mean` and `std` are
+            those of the target on the test part,
             `difference` is the mean of the paired differences to the baseline with a
             95 % interval from `low` to `high`; `wins`, `ties` and `losses` count them.
             `correlation`, `correlation_std` and the differences after that are the
             same for the correlation of the rule with the target.
         """
+        check_integer("n_bootstrap", n_bootstrap, least=1)
         baseline = self.rules[0] if baseline is None else baseline
         if baseline not in self.rules:
             raise ValueError(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
 from sklearn_superior.early_stopping._run import run_stages
+from sklearn_superior.early_stopping._stage_scorer import expand_classes
 from sklearn_superior.early_stopping._validation_split import (
     check_target,
     split_validation,
@@ -171,8 +172,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Predictions are made in single precision. Ctrl-C during `fit` ends training with a
-    warning and keeps the best epoch so far.
+    Predictions are made in single precision. A class that is missing from the training
+    part gets probability 0. Ctrl-C during `fit` ends training with a warning and keeps
+    the best epoch so far; in a search or cross-validation that is one fit of many.
+    ``set_callbacks(ProgressBar())``, of `sklearn.callback`, shows the epochs.
 
     References
     ----------
@@ -306,12 +309,13 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             train, val = split_validation(self, train, given, groups)
             if X_val is not None:
                 val = (*val[:2], self._weigh(*val[1:]))
+            self._find_own_classes(*train[1:])
         elif not (X_val is None and y_val is None and sample_weight_val is None):
             raise ValueError("early_stopping=False has no use for validation data.")
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
         stages = CNNStages(self, checked=True, goes_on=goes_on)
-        run_stages(self, stages, train, val, self.classes_, survives_interrupt=True)
+        run_stages(self, stages, train, val, self._own_classes, survives_interrupt=True)
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if val is not None:
             self.history_["validation_score"] = self.validation_scores_
@@ -357,6 +361,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self._trainer.load_state(self._torch().load_tensors(trainer))
             data = self._trainer.place(*self._encode(X, y, sample_weight))
             loss = float(self._trainer.train_epoch(*data))
+        if not np.isfinite(loss):
+            raise ValueError(
+                f"Training diverged: the loss is {loss}. Try a smaller learning_rate, "
+                "or look for huge values in X."
+            )
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
         self.history_ = {"train_loss": np.append(losses, loss)}
         self.n_iter_ = len(self.history_["train_loss"])
@@ -386,7 +395,29 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             for start in range(0, len(X), n_rows)
         )
         with self._threads():
-            return to_proba(training.forward(self.module_.to(device), batches, device))
+            logits = training.forward(self.module_.to(device), batches, device)
+        y_proba = to_proba(logits)
+        if not np.isfinite(y_proba).all():
+            raise ValueError(
+                "X holds values that are too large for the network, in row "
+                f"{np.flatnonzero(~np.isfinite(y_proba).all(axis=1))[0]}."
+            )
+        return expand_classes(y_proba, self._own_classes, self.classes_)
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
+            Windows.
+
+        Returns
+        -------
+        y_log_proba : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X):
         """Return the most probable classes.
@@ -422,6 +453,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y, present = check_target(y, sample_weight, n_least=n_least)
         if reset:
             self.classes_ = present if classes is None else np.unique(classes)
+            self._own_classes = self.classes_
             if len(self.classes_) < 2:
                 raise ValueError(
                     "classes must hold all the classes in the first call, at least "
@@ -430,9 +462,28 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(present, self.classes_).tolist()
         if unknown:
             raise ValueError(
-                f"y must hold classes among {self.classes_.tolist()}. Got {unknown}."
+                f"y must hold classes among {self.classes_.tolist()}. Got {unknown}; "
+                "the first call tells all classes."
             )
+        if not (reset or classes is None):
+            if not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, "
+                    f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()}."
+                )
         return X, y, self._weigh(y, sample_weight)
+
+    def _find_own_classes(self, y, weight):
+        """Take note of the classes that there is something to learn of."""
+        own = np.unique(y if weight is None else y[weight > 0])
+        if len(own) < 2:
+            raise ValueError(
+                "The training part must hold at least two classes with positive "
+                f"weight. Got {own.tolist()}: choose another validation part or other "
+                "weights."
+            )
+        if not hasattr(self, "module_") or not self.warm_start:
+            self._own_classes = own
 
     def _weigh(self, y, sample_weight):
         """Multiply weights of samples by those of classes."""
@@ -466,10 +517,12 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "The 'channels' parameter must be a tuple of at least one positive "
                 f"int. Got {self.channels!r}."
             )
-        if self.module is not None and not callable(self.module):
+        is_class = isinstance(self.module, type)
+        is_network = hasattr(self.module, "state_dict") and not is_class
+        if self.module is not None and (is_network or not callable(self.module)):
             raise ValueError(
-                "The 'module' parameter must be a callable or None. "
-                f"Got {self.module!r}."
+                "The 'module' parameter must be a callable that builds a network, or "
+                f"None. Got {self.module!r}."
             )
 
     def _make_trainer(self, X, goes_on):
@@ -486,7 +539,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self.module or self._build_cnn,
                 init_seed,
                 self._window_shape,
-                len(self.classes_),
+                len(self._own_classes),
             )
         return training.Trainer(module, device, self, seeds)
 
@@ -505,7 +558,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _encode(self, X, y, sample_weight):
         """Return what the trainer takes: windows, numbers of classes, weights."""
-        codes = np.searchsorted(self.classes_, y)
+        known = np.isin(y, self._own_classes)
+        X, y = X[known], y[known]
+        sample_weight = None if sample_weight is None else sample_weight[known]
+        codes = np.searchsorted(self._own_classes, y)
         if sample_weight is not None:
             counts = sample_weight > 0
             X, codes, sample_weight = X[counts], codes[counts], sample_weight[counts]

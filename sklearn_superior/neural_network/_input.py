@@ -11,6 +11,11 @@ def check_windows(estimator, X, *, reset, name="X"):
     """Check windows of shape (n, length) or (n, channels, length)."""
     # With shorter windows some of the weights of a filter would never see a value.
     least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
+    if not reset and np.ndim(X) in (2, 3) and np.ndim(X) != estimator._n_dim:
+        raise ValueError(
+            f"{name} must have {estimator._n_dim} dimensions, as in training. "
+            f"Got {np.ndim(X)}."
+        )
     try:
         X = validate_data(
             estimator,
@@ -35,8 +40,10 @@ def check_windows(estimator, X, *, reset, name="X"):
             f"{name} must hold windows of at least {least} time steps for "
             f"kernel_size={estimator.kernel_size}. Got {shape[1]}."
         )
+    if shape[0] < 1:
+        raise ValueError(f"{name} must have at least one channel. Got {X.shape}.")
     if reset:
-        estimator._window_shape = shape
+        estimator._window_shape, estimator._n_dim = shape, X.ndim
     elif shape != estimator._window_shape:
         raise ValueError(
             f"{name} must hold windows of (channels, length) "

@@ -33,6 +33,7 @@ class CNNStages(Stages):
         "device",
         "early_stopping",
         "n_iter_no_change",
+        "n_jobs",
         "resume",
         "scoring",
         "tol",

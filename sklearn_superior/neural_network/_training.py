@@ -96,7 +96,13 @@ def build_module(build, seed, window_shape, n_classes):
             "The 'module' parameter must be a callable that returns a torch.nn.Module. "
             f"It returned {module!r}."
         )
-    found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+    try:
+        found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+    except Exception as exc:
+        raise ValueError(
+            "The 'module' parameter must build a network that takes float32 batches of "
+            f"shape (n, {window_shape[0]}, {window_shape[1]}): {exc}"
+        ) from exc
     if found != (2, n_classes):
         raise ValueError(
             "The 'module' parameter must build a network that gives a logit for each "

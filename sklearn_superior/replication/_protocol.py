@@ -143,25 +143,6 @@ def flatten(X):
     return X.reshape(len(X), -1)
 
 
-class OneFold:
-    """A split into training, validation and test part that is known."""
-
-    def __init__(self, parts):
-        self.parts = parts
-
-    def get_n_splits(self, X=None, y=None, groups=None):
-        """Return 1."""
-        return 1
-
-    def split(self, X, y=None, groups=None):
-        """Yield training and test part."""
-        yield self.parts[0], self.parts[2]
-
-    def split_with_validation(self, X, y=None, groups=None):
-        """Yield all three parts."""
-        yield self.parts
-
-
 def train(job, data_home=None, device="auto"):
     """Do a job; return its record, ready for JSON."""
     data = load_windows(job.dataset, data_home)
@@ -169,7 +150,7 @@ def train(job, data_home=None, device="auto"):
         make_estimator(job, device),
         data.X,
         data.y,
-        cv=OneFold(data.folds[job.fold]),
+        cv=[data.folds[job.fold]],
         rules=RULES,
         n_iter_no_change=PATIENCE,
         random_state=job.seed,

@@ -7,13 +7,15 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
 from sklearn_superior.model_selection import (
     HBlockSplit,
@@ -338,17 +340,53 @@ def test_a_class_that_training_lacks():
     [
         ({"rules": "brier"}, "'rules'.*list of str or a dict.*'brier'"),
         ({"rules": []}, "'rules'.*at least one"),
-        ({"rules": ["brierr"]}, "brierr"),
+        ({"rules": 5}, "'rules'.*list of str or a dict.*5"),
+        ({"rules": ["brier", len]}, "'rules'.*list of str"),
+        ({"rules": ["brier", "brier"]}, "'rules'.*different names"),
+        ({"rules": {"target": "accuracy"}}, "'rules'.*none of them 'target'"),
+        ({"rules": ["brierr"]}, "'rules'.*'penalized_brier'.*'brierr'"),
+        ({"cv": []}, "'cv'.*at least one fold"),
+        ({"cv": HBlockSplit(5, n_validation_blocks=0)}, "'cv'.*validation part"),
+        ({"groups": np.arange(240) // 120, "cv": GroupKFold(2)}, "groups.*two groups"),
         ({"n_repeats": 0}, "'n_repeats'.*0"),
         ({"n_iter_no_change": 0}, "'n_iter_no_change'.*0"),
         ({"tol": -1}, "'tol'.*-1"),
-        ({"scoring": "f1_makro"}, "f1_makro"),
+        ({"scoring": "f1_makro"}, "'scoring'.*f1_makro"),
+        ({"scoring": lambda *args: "good"}, "'scoring'.*number.*'good'"),
     ],
 )
 def test_bad_parameters(options, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         compare_stopping_rules(make_hgb(), X, y, **options)
+
+
+def test_estimators_without_stages_are_refused_at_once():
+    X, y = make_data()
+    for model in (
+        RandomForestClassifier(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        EarlyStoppingClassifier(make_hgb()),
+    ):
+        with pytest.raises(TypeError, match="cannot be trained stage by stage"):
+            compare_stopping_rules(model, X, y)
+
+
+def test_folds_may_be_given_as_rows():
+    X, y = make_data()
+    cv = HBlockSplit(5, step=2)
+    one, other = (
+        compare_stopping_rules(make_hgb(), X, y, cv=given, random_state=0)
+        for given in (cv, cv.split_with_validation(X))
+    )
+    assert one.records == other.records
+
+
+def test_groups_stay_together_by_default():
+    X, y = make_data()
+    groups = np.arange(240) // 10
+    comparison = compare_stopping_rules(make_hgb(), X, y, groups=groups, cv=3)
+    assert all(t.n_rows["test"] % 10 == 0 for t in comparison.trajectories)
 
 
 def made_up(n_folds=4, n_repeats=2):
@@ -387,6 +425,11 @@ def test_summary():
     assert (reverse[0]["wins"], reverse[0]["losses"]) == (0, 8)
     with pytest.raises(ValueError, match="'baseline'.*'log'"):
         made_up().summary(baseline="log")
+    with pytest.raises(ValueError, match="'n_bootstrap'.*0"):
+        made_up().summary(n_bootstrap=0)
+    with pytest.raises(ValueError, match=r"\('CP', 'ES'\). Got 'cp'"):
+        made_up().trajectories[0].choose("brier", "cp")
+    assert max(map(len, str(summary).splitlines())) < 110
     assert "penalized_brier" in str(summary)
     assert str(Records()) == "(no records)"
 

@@ -333,6 +333,8 @@ def test_partial_fit_is_one_epoch(data):
     model.partial_fit(X[one_class], y[one_class])
     with pytest.raises(ValueError, match=r"y must hold classes among.*'five'"):
         model.partial_fit(X, np.where(one_class, "five", y))
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(X, y, classes=["one", "two"])
     with pytest.raises(ValueError, match="classes must hold all"):
         small_cnn().partial_fit(X[one_class], y[one_class])
 
@@ -412,6 +414,10 @@ def test_a_module_of_ones_own(data):
     assert fitted[0].predict(X_val).shape == y_val.shape
     with pytest.raises(ValueError, match="'module' parameter.*returned 7"):
         small_cnn(module=lambda *shape: 7).fit(X, y)
+    with pytest.raises(ValueError, match="'module' parameter.*builds a network"):
+        small_cnn(module=torch.nn.Linear(2, 3)).fit(X, y)
+    with pytest.raises(ValueError, match=r"'module' parameter.*\(n, 2, 16\)"):
+        small_cnn(module=lambda c, n, k: Perceptron(c, 5, k)).fit(X, y)
     with pytest.raises(ValueError, match=r"each of 3 classes.*\(2, 5\)"):
         small_cnn(module=lambda c, n, k: Perceptron(c, n, 5)).fit(X, y)
 
@@ -477,6 +483,8 @@ def test_divergence_is_told(data):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
+    with pytest.raises(ValueError, match="diverged.*learning_rate"):
+        clone(model).partial_fit(X, y).partial_fit(X, y)
 
 
 def test_divergence_keeps_the_best_epoch(data, monkeypatch):
@@ -623,8 +631,30 @@ def test_bad_data(data):
     model.fit(X, y)
     with pytest.raises(ValueError, match=r"\(2, 16\), as in training. Got \(2, 12\)"):
         model.predict(X[..., :12])
-    with pytest.raises(ValueError, match="expecting 2 features"):
+    with pytest.raises(ValueError, match="must have 3 dimensions, as in training"):
         model.predict(X[:, 0])
+    with pytest.raises(ValueError, match="at least one channel"):
+        model.fit(X[:, :0], y)
+    with pytest.raises(ValueError, match="too large for the network, in row 0"):
+        small_cnn(max_iter=1).fit(X, y).predict(X * 1e37)
+
+
+def test_a_class_that_training_lacks_gets_probability_0(data):
+    X, y, *_ = data
+    order = np.argsort(y == "one", kind="stable")
+    last = small_cnn(max_iter=2, validation_split="last", validation_fraction=0.34)
+    last.fit(X[order], y[order])
+    proba = last.predict_proba(X)
+    assert list(last.classes_) == ["one", "three", "two"]
+    assert (proba[:, 0] == 0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert np.isneginf(last.predict_log_proba(X)[:, 0]).all()
+    none = small_cnn(max_iter=2, class_weight={"one": 0.0, "two": 1.0, "three": 1.0})
+    assert (none.fit(X, y).predict_proba(X)[:, 0] == 0).all()
+    with pytest.raises(ValueError, match="training part must hold at least two"):
+        none.set_params(class_weight={"one": 0, "two": 0, "three": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="training part must hold at least two"):
+        small_cnn().fit(X[:2], y[:2])
 
 
 def test_a_class_that_only_validation_has(data):
