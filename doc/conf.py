@@ -37,4 +37,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {"show_toc_level": 2}
 html_sourcelink_suffix = ""
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 html_extra_path = ["replication/report.html"]
