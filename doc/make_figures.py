@@ -18,4 +18,4 @@ def draw_home():
 
 
 if __name__ == "__main__":
-    draw_home().savefig(FOLDER / "superior.png", dpi=110, metadata={"Software": None})
+    draw_home().savefig(FOLDER / "superior.png", dpi=110, bbox_inches="tight")

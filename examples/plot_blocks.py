@@ -56,6 +56,7 @@ from sklearn_superior.model_selection import recommended_gap
 
 gap = recommended_gap(length=40, overlap=0.75)
 print("gap:", gap)
+# sphinx_gallery_thumbnail_number = 4
 HBlockDisplay.from_splitter(HBlockSplit(10, gap=gap), X, groups=groups)
 plt.show()
 
