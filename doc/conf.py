@@ -1,5 +1,10 @@
 """Configuration of the documentation; built with `make doc`."""
 
+import re
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from sklearn_superior import __version__
 
 project = "sklearn-superior"
@@ -10,7 +15,6 @@ release = version = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
@@ -21,11 +25,33 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "replication"]
 nitpicky = False
 
+# The examples in the order in which they are best read; others come last.
+READING_ORDER = [
+    "plot_simplex.py",
+    "plot_grid_search.py",
+    "plot_worst_mistakes.py",
+    "plot_early_stopping.py",
+    "plot_own_loop.py",
+    "plot_compare_rules.py",
+    "plot_blocks.py",
+    "plot_leakage.py",
+    "plot_cnn.py",
+    "plot_skorch.py",
+    "plot_monte_carlo.py",
+]
+
+
+def reading_order(filename):
+    listed = filename in READING_ORDER
+    return (READING_ORDER.index(filename) if listed else len(READING_ORDER), filename)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"quickstart\.py",
+    "within_subsection_order": reading_order,
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
@@ -35,6 +61,42 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_theme_options = {"show_toc_level": 2}
-html_sourcelink_suffix = ""
+html_theme_options = {"show_toc_level": 2, "header_links_before_dropdown": 7}
+html_show_sourcelink = False
+# Pages without others below them need no list of these.
+html_sidebars = dict.fromkeys(
+    ["start", "theory", "replication", "benchmarks", "contributing", "changes"], []
+)
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 html_extra_path = ["replication/report.html"]
+html_math_renderer = "mathml"
+
+
+def visit_math(translator, node):
+    """Write a formula as MathML, which browsers show without a script."""
+    is_block = isinstance(node, nodes.math_block)
+    tex = node.astext().replace(r"\ln ", r"\ln\, ")  # the space that TeX leaves there
+    mathml = tex2mathml(tex, as_block=is_block)
+    tag = "div" if is_block else "span"
+    translator.body.append(f'<{tag} class="formula">{mathml}</{tag}>')
+    raise nodes.SkipNode
+
+
+def read_markdown(app, path, parent, content):
+    """Turn the little Markdown that the list of changes uses into reStructuredText."""
+    if path.suffix == ".md":
+        text = re.sub(r"`([^`]+)`", r"``\1``", content[0])
+        for mark, line in (("##", "-"), ("#", "=")):
+            text = re.sub(
+                rf"^{mark} (.+)$",
+                lambda match, line=line: f"{match[1]}\n{line * len(match[1])}",
+                text,
+                flags=re.MULTILINE,
+            )
+        content[0] = text
+
+
+def setup(app):
+    app.connect("include-read", read_markdown)
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
