@@ -38,6 +38,9 @@ class EarlyStopper:
     n_iter : int
         Number of scores.
 
+    is_best : bool
+        Whether the last score is the best one.
+
     Notes
     -----
     NaN is no improvement. Of equal scores the first is the best one.

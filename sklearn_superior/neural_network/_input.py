@@ -60,8 +60,11 @@ class ChannelScaler:
         if X is not None:
             axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
             shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
-            self.mean = X.mean(axis=axes, dtype=np.float64).reshape(shape)
-            scale = X.std(axis=axes, dtype=np.float64).reshape(shape)
+            largest = np.abs(X).max()
+            unit = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
+            X = X if unit == 1.0 else X / unit  # squares must not overflow
+            self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)
+            scale = unit * X.std(axis=axes, dtype=np.float64).reshape(shape)
             self.scale = np.where(scale > 0, scale, 1.0)
 
     def transform(self, X):
@@ -70,5 +73,6 @@ class ChannelScaler:
         rows = max(1, _BLOCK // X[0].size)
         for start in range(0, len(X), rows):
             part = slice(start, start + rows)
-            scaled[part] = (X[part] - self.mean) / self.scale
+            with np.errstate(over="ignore"):  # infinity, which predictions refuse
+                scaled[part] = (X[part] - self.mean) / self.scale
         return scaled if X.ndim == 3 else scaled[:, np.newaxis]

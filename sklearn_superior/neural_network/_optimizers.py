@@ -13,9 +13,9 @@ class NAdam(torch.optim.Adam):
     r"""NAdam by the fused kernel of Adam.
 
     NAdam steps along :math:`a g + b m_t`, where :math:`g` is the gradient and
-    :math:`m_t = \\beta_1 m_{t-1} + (1 - \\beta_1) g` the first moment. Both are
+    :math:`m_t = \beta_1 m_{t-1} + (1 - \beta_1) g` the first moment. Both are
     combinations of :math:`m_{t-1}` and :math:`g`. So Adam, given another
-    :math:`\\beta_1` and another learning rate, takes that very step, and its first
+    :math:`\beta_1` and another learning rate, takes that very step, and its first
     moment is :math:`m_t` after a small correction towards the gradient.
     """
 

@@ -1,5 +1,7 @@
 """Folds as coloured blocks."""
 
+import warnings
+
 import numpy as np
 
 from sklearn_superior.utils._optional import import_optional
@@ -38,7 +40,9 @@ class HBlockDisplay:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import warnings
+
+    import numpy as np
     >>> from sklearn_superior.model_selection import HBlockSplit
     >>> from sklearn_superior.plotting import HBlockDisplay
     >>> display = HBlockDisplay.from_splitter(HBlockSplit(5, gap=1), np.zeros((50, 1)))
@@ -77,7 +81,9 @@ class HBlockDisplay:
         if hasattr(splitter, "split_with_validation"):
             folds = list(splitter.split_with_validation(X, y, groups))
         else:
-            folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
+            with warnings.catch_warnings():  # of groups that it does not take
+                warnings.simplefilter("ignore", UserWarning)
+                folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
         n_rows = len(X)
         roles = np.full((len(folds), n_rows), ROLES.index("gap"), dtype=np.int8)
         for fold, parts in enumerate(folds):

@@ -58,7 +58,16 @@ class ScoringRuleDisplay:
         self.title = title
 
     @classmethod
-    def from_rule(cls, rule="penalized_brier", *, resolution=120, ax=None, **options):
+    def from_rule(
+        cls,
+        rule="penalized_brier",
+        *,
+        resolution=120,
+        ax=None,
+        vmin=None,
+        vmax=None,
+        **options,
+    ):
         """Draw a rule.
 
         Parameters
@@ -71,6 +80,9 @@ class ScoringRuleDisplay:
 
         ax : matplotlib Axes, default=None
             Where to draw. If None, a new figure is made.
+
+        vmin, vmax : float, default=None
+            Losses at the ends of the colours, to draw several rules alike.
 
         **options
             Options of the loss, such as ``penalty="minimal"``.
@@ -89,7 +101,7 @@ class ScoringRuleDisplay:
             **{"penalty": penalty} | options,
         )
         title = rule.replace("_", " ").replace("brier", "Brier score")
-        return cls(forecasts, losses, title=title).plot(ax=ax)
+        return cls(forecasts, losses, title=title).plot(ax=ax, vmin=vmin, vmax=vmax)
 
     def plot(self, ax=None, *, vmin=None, vmax=None):
         """Draw the rule.

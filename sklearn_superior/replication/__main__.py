@@ -35,31 +35,55 @@ def _make_parser():
     )
     training.set_defaults(command=_run)
     add = training.add_argument
-    paper = [name for name in DATASETS if name != SYNTHETIC]
-    add("--datasets", nargs="+", choices=DATASETS, default=paper, metavar="NAME")
-    add("--estimators", nargs="+", choices=tuple(ESTIMATORS), default=["cnn"])
-    add("--losses", nargs="+", choices=_LOSSES, default=list(_LOSSES))
-    add("--epochs", type=_positive, default=100, help="epochs or trees (100)")
-    add("--folds", type=_positive, default=5, help="folds of each data set (5)")
-    add("--repeats", type=_positive, default=1, help="trainings of each fold (1)")
-    add("--jobs", type=int, default=None, help="trainings at once; -1: all cores")
+    add(
+        "--datasets",
+        nargs="+",
+        choices=DATASETS,
+        metavar="NAME",
+        help="names as in `list`, or synthetic; default: the nine of the paper, which "
+        "are downloaded if need be",
+    )
+    add(
+        "--estimators",
+        nargs="+",
+        choices=tuple(ESTIMATORS),
+        default=["cnn"],
+        help="what to train; default: cnn, the network",
+    )
+    add(
+        "--losses",
+        nargs="+",
+        choices=_LOSSES,
+        default=list(_LOSSES),
+        help="what the network minimises; default: both, one after the other",
+    )
+    add("--epochs", type=_positive, help="epochs or trees; default: 100")
+    add("--folds", type=_positive, help="folds of each data set; default: 5")
+    add("--repeats", type=_positive, default=1, help="trainings of each fold")
+    add("--jobs", type=_jobs, help="trainings at once; -1: all cores; default: 1")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-    add("--data-home", default=None, help="folder of the data sets")
-    add("--quick", action="store_true", help="a minute on made-up data")
+    add("--data-home", help="folder of the data sets")
+    add("--quick", action="store_true", help="12 epochs, 2 folds, made-up data")
     report = commands.add_parser("report", help="write the report of what is done")
     report.set_defaults(command=_report)
     for command in (training, report):
         command.add_argument(
-            "--folder", type=Path, default=Path("replication"), help="of the records"
+            "--folder",
+            type=Path,
+            default=Path("replication"),
+            help="where the records are; default: replication",
         )
     return parser
 
 
 def _positive(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an int from 1 up, got {text!r}")
+    return int(text)
+
+
+def _jobs(text):
+    return -1 if text == "-1" else _positive(text)
 
 
 def _list(options):
@@ -74,14 +98,13 @@ def _list(options):
 
 
 def _run(options):
-    if options.quick:
-        options.datasets, options.epochs, options.folds = [SYNTHETIC], 12, 2
+    paper = [name for name in DATASETS if name != SYNTHETIC]
     jobs = make_jobs(
-        options.datasets,
+        options.datasets or ([SYNTHETIC] if options.quick else paper),
         options.estimators,
         options.losses,
-        options.epochs,
-        options.folds,
+        options.epochs or (12 if options.quick else 100),
+        options.folds or (2 if options.quick else 5),
         options.repeats,
     )
     if not jobs:
@@ -91,13 +114,20 @@ def _run(options):
             file=sys.stderr,
         )
         return 2
-    n_failed = run(
-        jobs,
-        options.folder,
-        n_jobs=options.jobs,
-        data_home=options.data_home,
-        device=options.device,
-    )
+    try:
+        n_failed = run(
+            jobs,
+            options.folder,
+            n_jobs=options.jobs,
+            data_home=options.data_home,
+            device=options.device,
+        )
+    except (OSError, ImportError, ValueError) as exc:
+        print(exc, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on.", file=sys.stderr)
+        return 130
     print(f"The records are in {options.folder}.")
     if n_failed:
         print(f"{n_failed} trainings failed.", file=sys.stderr)
@@ -109,7 +139,7 @@ def _report(options):
 
     try:
         paths = write_report(options.folder)
-    except FileNotFoundError as exc:
+    except (OSError, ImportError) as exc:
         print(exc, file=sys.stderr)
         return 2
     for path in paths:

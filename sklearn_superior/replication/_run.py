@@ -4,7 +4,7 @@ import traceback
 
 from joblib import Parallel, delayed
 
-from sklearn_superior.replication._protocol import train
+from sklearn_superior.replication._protocol import check_device, load_windows, train
 from sklearn_superior.replication._store import DamagedRecordError, RecordStore
 from sklearn_superior.utils._progress import show_progress
 
@@ -15,6 +15,9 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
     Returns the number of jobs that failed.
     """
     store = RecordStore(folder)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    if any(job.estimator == "cnn" for job in jobs):
+        check_device(device)
     left = []
     for job in jobs:
         try:
@@ -24,6 +27,8 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
             done = False
         left += [] if done else [job]
     tell(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
+    for dataset in dict.fromkeys(job.dataset for job in left):
+        load_windows(dataset, data_home)  # a download, or an error, before all else
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_do)(job, store, data_home, device) for job in left
     )
