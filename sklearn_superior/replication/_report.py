@@ -8,7 +8,12 @@ from io import BytesIO
 import numpy as np
 
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
-from sklearn_superior.replication._results import PLAIN_RULES, collect, make_rows
+from sklearn_superior.replication._results import (
+    MIN_FOLDS,
+    PLAIN_RULES,
+    collect,
+    make_rows,
+)
 from sklearn_superior.replication._store import RecordStore
 from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._optional import import_optional
@@ -32,7 +37,11 @@ h1, h2, h3 { line-height: 1.2; }
 table { border-collapse: collapse; font-size: 0.85rem; margin: 1rem 0; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right;
          white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
+                                 background: white; }
+td.text { text-align: left; }
+figure { margin: 1.5rem 0; } figcaption { font-size: 0.85rem; color: #444; }
+figure img { width: 48%; min-width: 320px; }
 .agrees { background: #d7efdc; } .disagrees { background: #f8d9d3; }
 img { max-width: 100%; height: auto; }
 """
@@ -92,29 +101,34 @@ class Table:
 
 
 def _cell(text):
-    kind = f' class="{text}"' if text in ("agrees", "disagrees") else ""
+    kind = ""
+    if text in ("agrees", "disagrees"):
+        kind = f' class="{text}"'
+    elif text.isalpha() or text in _ESTIMATORS.values():
+        kind = ' class="text"'
     return f"<td{kind}>{html.escape(text)}</td>"
 
 
 @dataclass
-class Figure:
-    """A picture, in the page itself."""
+class Figures:
+    """Pictures side by side, in the page itself."""
 
-    png: bytes
+    pngs: list
     caption: str
 
     def markdown(self):
-        """Return nothing: the picture is in the HTML page."""
+        """Return nothing: the pictures are in the HTML page."""
         return ""
 
     def html(self):
         """Return HTML."""
-        data = base64.b64encode(self.png).decode()
         text = html.escape(self.caption)
-        return (
-            f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
-            f"<figcaption>{text}</figcaption></figure>"
+        images = "".join(
+            f'<img alt="{text}" src="data:image/png;base64,'
+            f'{base64.b64encode(png).decode()}">'
+            for png in self.pngs
         )
+        return f"<figure>{images}<figcaption>{text}</figcaption></figure>"
 
 
 def write_report(folder):
@@ -147,21 +161,39 @@ def _make_parts(records, damaged):
     parts = [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
         Paragraph(
-            "Each network or ensemble is trained once for each fold. Every rule "
-            "chooses among its stages by the validation part: the best of all (CP, "
-            "checkpoint), or the best before the score had not improved for 10 stages "
-            "(ES, early stopping). The choice is judged on the test part. Differences "
-            "are between the penalized and the plain rule on the same training, with "
-            "95 % bootstrap intervals over the folds. Networks that are judged by BS "
-            "and PBS are trained with the Brier score, those judged by LL and PLL with "
-            "the log loss; boosting is trained with the log loss."
+            "The paper on superior scoring rules claims that a network which is "
+            "stopped by the penalized Brier score (PBS) or the penalized log loss "
+            "(PLL) is better than one which is stopped by the Brier score (BS) or the "
+            "log loss (LL). Here each network or ensemble is trained once for each "
+            "fold, and every rule chooses among its stages by the validation part: the "
+            "best of all (CP, checkpoint), or the best before the score had not "
+            "improved for 10 stages (ES, early stopping). The choice is judged on the "
+            "test part. Networks that are judged by BS and PBS are trained with the "
+            "Brier score, those judged by LL and PLL with the log loss; boosting is "
+            "trained with the log loss."
         ),
         Heading(2, "Conclusions"),
         *(Paragraph(text) for text in _conclude(rows)),
+        _overview(rows),
+        Paragraph(
+            "Δ is the mean over the data sets of the differences between the penalized "
+            "and the plain rule on the same trainings. A difference is certain if its "
+            f"95 % bootstrap interval over at least {MIN_FOLDS} folds excludes zero."
+        ),
     ]
     if damaged:
         names = ", ".join(str(path) for path in damaged)
         parts.append(Paragraph(f"Damaged records were left out: {names}."))
+    n_used = sum(
+        len(c.trajectories) for e in experiments for c in e.comparisons.values()
+    )
+    if n_used < len(records):
+        parts.append(
+            Paragraph(
+                f"{len(records) - n_used} records of fewer epochs were left out where "
+                "there are longer trainings of the same kind."
+            )
+        )
     for estimator, title in _ESTIMATORS.items():
         own = [row for row in rows if row.estimator == estimator]
         if own:
@@ -169,8 +201,18 @@ def _make_parts(records, damaged):
             parts += _tables(own)
     parts += [Heading(2, "What was run"), _settings(experiments)]
     parts.append(Paragraph(_versions(records)))
-    parts.append(Heading(2, "Training, epoch by epoch"))
-    parts += [_draw(e) for e in experiments if e.estimator == "cnn"]
+    networks = [e for e in experiments if e.estimator == "cnn"]
+    if networks:
+        parts.append(Heading(2, "Training, epoch by epoch"))
+        parts.append(
+            Paragraph(
+                "The HTML page of this report draws the first fold of each data set: "
+                "validation scores, each scaled to its range. A filled marker is the "
+                "best epoch of all, a hollow one the choice of early stopping, and r "
+                "the correlation with F1."
+            )
+        )
+        parts += [_draw(experiment) for experiment in networks]
     return parts
 
 
@@ -207,7 +249,7 @@ def _table(rows, plain, penalized):
         "95 % interval",
         "won / tied / lost",
         "Δ in the paper",
-        "the paper's gain",
+        "agrees with the paper?",
     ]
     digits = 2 if rows[0].quantity == "test_f1" else 3
     lines = []
@@ -220,7 +262,7 @@ def _table(rows, plain, penalized):
                 _spread(row.plain, digits),
                 _spread(row.penalized, digits),
                 _signed(row.difference, digits),
-                f"{_signed(row.low, digits)} to {_signed(row.high, digits)}",
+                _interval(row.low, row.high, digits),
                 f"{row.wins} / {row.ties} / {row.losses}",
                 _signed(row.paper, digits) if compared else "–",
                 row.verdict if compared else "–",
@@ -230,57 +272,93 @@ def _table(rows, plain, penalized):
 
 
 def _spread(pair, digits):
-    return " ± ".join("–" if np.isnan(v) else f"{v:.{digits}f}" for v in pair)
+    mean, std = (f"{value:.{digits}f}".replace("-", "−") for value in pair)
+    return mean if std == "nan" else f"{mean} ± {std}"
 
 
 def _signed(value, digits):
-    return "–" if np.isnan(value) else f"{value:+.{digits}f}"
+    text = "–" if np.isnan(value) else f"{value:+.{digits}f}"
+    return text.replace("-", "−")
+
+
+def _interval(low, high, digits):
+    return (
+        "–" if np.isnan(low) else f"{_signed(low, digits)} to {_signed(high, digits)}"
+    )
 
 
 def _conclude(rows):
     """Say in words what the numbers say."""
     for estimator, title in _ESTIMATORS.items():
-        own = [r for r in rows if r.estimator == estimator]
-        own = [r for r in own if _compares(r)] or own
-        if own:
-            sentences = [
-                _sentence(own, quantity, rule)
-                for quantity in ("correlation", "test_f1")
-                for rule in PLAIN_RULES
-            ]
-            yield f"{title}: {' '.join(filter(None, sentences))}"
+        own = [r for r in rows if r.estimator == estimator and _compares(r)]
+        if not own:
+            continue
+        sentences = []
+        for quantity, what, claim in (
+            ("correlation", "follows F1 in validation", "more closely"),
+            ("test_f1", "chooses a model whose F1 on test data is", "higher"),
+        ):
+            verdicts = [r.verdict for r in own if r.quantity == quantity]
+            n_up, n_down = verdicts.count("agrees"), verdicts.count("disagrees")
+            if n_up and not n_down:
+                judgement = f"the penalized rule {what} {claim}: this is certain"
+            elif n_up or n_down:
+                judgement = (
+                    f"the evidence that the penalized rule {what} {claim} is mixed: it "
+                    "is certain"
+                )
+            else:
+                judgement = (
+                    f"it is not shown that the penalized rule {what} {claim}: this is "
+                    "certain"
+                )
+            sentences.append(
+                f"{judgement} in {n_up} of {len(verdicts)} comparisons, and the "
+                f"opposite in {n_down}"
+            )
+        text = ". ".join(s[0].upper() + s[1:] for s in sentences)
+        yield f"{title}. {text}."
+    if not any(_compares(row) for row in rows):
+        yield "Nothing here compares with the paper: these are other data."
 
 
-def _sentence(rows, quantity, rule):
-    rows = [r for r in rows if (r.quantity, r.rule) == (quantity, rule)]
-    if not rows:
-        return ""
-    plain, penalized = _SHORT[rule]
-    digits = 2 if quantity == "test_f1" else 3
-    what, unit = {
-        "correlation": ("the correlation with F1 in validation", ""),
-        "test_f1": ("F1 of the chosen model on test data", " points"),
-    }[quantity]
+def _overview(rows):
+    header = ["estimator", "rules", "choice", "data sets"]
+    for name in ("correlation", "test F1"):
+        header += [f"Δ {name}", "higher / lower", "certain"]
+    lines = []
+    rows = [row for row in rows if _compares(row)] or rows
+    for estimator, title in _ESTIMATORS.items():
+        for rule in PLAIN_RULES:
+            for selection in ("CP", "ES"):
+                line = []
+                for quantity, digits in (("correlation", 3), ("test_f1", 2)):
+                    own = [
+                        r
+                        for r in rows
+                        if (r.estimator, r.rule, r.selection, r.quantity)
+                        == (estimator, rule, selection, quantity)
+                    ]
+                    if own:
+                        line += _count(own, digits)
+                if line:
+                    pair = f"{_SHORT[rule][1]} − {_SHORT[rule][0]}"
+                    lines.append([title, pair, selection, str(len(own)), *line])
+    return Table(header, lines)
+
+
+def _count(rows, digits):
     gains = np.array([row.difference for row in rows])
     verdicts = [row.verdict for row in rows]
-    n_up, n_down = verdicts.count("agrees"), verdicts.count("disagrees")
-    judgement = {
-        (True, False): "This supports the paper's claim.",
-        (False, True): "This contradicts the paper's claim.",
-        (True, True): "The evidence is mixed.",
-        (False, False): "No difference is certain.",
-    }[n_up > 0, n_down > 0]
-    return (
-        f"{penalized} instead of {plain} changes {what} by "
-        f"{_signed(np.nanmean(gains), digits)}{unit} on average; it is higher in "
-        f"{int((gains > 0).sum())} and lower in {int((gains < 0).sum())} of "
-        f"{len(rows)} cases (a data set with CP or ES), and the interval excludes zero "
-        f"in {n_up} and {n_down} of these. {judgement}"
-    )
+    return [
+        _signed(np.nanmean(gains), digits),
+        f"{(gains > 0).sum()} / {(gains < 0).sum()}",
+        f"{verdicts.count('agrees')} / {verdicts.count('disagrees')}",
+    ]
 
 
 def _settings(experiments):
-    header = ["data set", "estimator", "epochs or trees", "trainings per loss", "hours"]
+    header = ["data set", "estimator", "epochs or trees", "folds", "minutes"]
     return Table(
         header,
         [
@@ -289,7 +367,7 @@ def _settings(experiments):
                 _ESTIMATORS[e.estimator],
                 str(e.max_iter),
                 str(e.n_trainings),
-                f"{e.seconds / 3600:.2f}",
+                f"{e.seconds / 60:.1f}",
             ]
             for e in experiments
         ],
@@ -307,11 +385,11 @@ def _draw(experiment):
     pyplot = import_optional(
         "matplotlib.pyplot", caller="superior-replicate report", extra="plot"
     )
-    losses = [loss for loss in PLAIN_RULES if loss in experiment.comparisons]
-    figure, axes = pyplot.subplots(
-        1, len(losses), figsize=(5.5 * len(losses), 3.4), squeeze=False
-    )
-    for loss, ax in zip(losses, axes[0], strict=True):
+    pngs = []
+    for loss in PLAIN_RULES:
+        if loss not in experiment.comparisons:
+            continue
+        figure, ax = pyplot.subplots(figsize=(5.5, 3.4), layout="constrained")
         comparison = experiment.comparisons[loss]
         first = comparison.trajectories[0]
         StoppingTrajectoryDisplay.from_comparison(
@@ -322,9 +400,9 @@ def _draw(experiment):
             ax=ax,
         )
         ax.set_xlabel(f"epoch, trained with the {_LOSSES[loss]}")
-    figure.set_layout_engine("constrained")
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=90)
-    pyplot.close(figure)
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi=90)
+        pyplot.close(figure)
+        pngs.append(buffer.getvalue())
     name = experiment.dataset.replace("_", " ")
-    return Figure(buffer.getvalue(), f"{name}, first fold")
+    return Figures(pngs, f"{name}: validation scores over the epochs of the first fold")

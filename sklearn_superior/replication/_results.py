@@ -9,6 +9,7 @@ from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
 
 # A plain rule and the loss that the network is trained with to be judged by it.
 PLAIN_RULES = ("brier", "log_loss")
+MIN_FOLDS = 5  # below, nothing is said to be certain
 
 
 @dataclass
@@ -52,18 +53,27 @@ class Row:
     wins: int
     ties: int
     losses: int
+    n_folds: int
     paper: float | None  # the difference in the paper
 
     @property
     def verdict(self):
-        """What the interval says of the paper's claim that the difference is > 0."""
+        """What the interval says of the paper's claim that the difference is > 0.
+
+        An interval over a few folds means little.
+        """
+        if self.n_folds < MIN_FOLDS:
+            return "undecided"
         if self.low > 0:
             return "agrees"
         return "disagrees" if self.high < 0 else "undecided"
 
 
 def collect(records):
-    """Group records into experiments; of several budgets, the largest counts."""
+    """Group records into experiments.
+
+    Of several budgets for the same data set and estimator the largest counts.
+    """
     groups = {}
     for record in records:
         job = record["job"]
@@ -143,6 +153,7 @@ def make_rows(experiment):
                         wins=penalized[f"{prefix}wins"],
                         ties=penalized[f"{prefix}ties"],
                         losses=penalized[f"{prefix}losses"],
+                        n_folds=len({t.fold for t in comparison.trajectories}),
                         paper=(
                             given[2 * column + 1] - given[2 * column] if given else None
                         ),

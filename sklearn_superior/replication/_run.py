@@ -27,18 +27,29 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
             done = False
         left += [] if done else [job]
     tell(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
-    for dataset in dict.fromkeys(job.dataset for job in left):
-        load_windows(dataset, data_home)  # a download, or an error, before all else
+    left, n_failed = _leave_out_missing_data(left, data_home, tell)
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_do)(job, store, data_home, device) for job in left
     )
-    n_failed = 0
     for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
         what = f"[{n_done}/{len(left)}] {job.name}"
         tell(f"{what}: {seconds} s" if problem is None else f"{what} failed: {problem}")
         n_failed += problem is not None
         show_progress("Training", n_done, len(left), "trainings")
     return n_failed
+
+
+def _leave_out_missing_data(jobs, data_home, tell):
+    """Read, or download, each data set once before anything is trained."""
+    missing = []
+    for dataset in dict.fromkeys(job.dataset for job in jobs):
+        try:
+            load_windows(dataset, data_home)
+        except (OSError, ValueError) as exc:
+            tell(f"{dataset} is left out: {exc}")
+            missing.append(dataset)
+    left = [job for job in jobs if job.dataset not in missing]
+    return left, len(jobs) - len(left)
 
 
 def _do(job, store, data_home, device):

@@ -41,7 +41,7 @@ def folder(tmp_path):
     store = RecordStore(tmp_path)
     for dataset, gain in (("walking_user_identification", 0.05), ("ble_rssi", -0.02)):
         for loss in ("brier", "log_loss"):
-            for fold in range(4):
+            for fold in range(5):
                 store.save(*make_record(dataset, loss, fold, gain))
     for fold in range(4):
         store.save(
@@ -63,10 +63,10 @@ def test_rows(folder):
     rows = {(r.quantity, r.selection, r.rule): r for r in make_rows(experiments[1])}
     assert len(rows) == 2 * 2 * 2
     row = rows["test_f1", "CP", "brier"]
-    assert row.plain[0] == pytest.approx(41.5)
-    assert row.penalized[0] == pytest.approx(46.5)
+    assert row.plain[0] == pytest.approx(42)
+    assert row.penalized[0] == pytest.approx(47)
     assert row.difference == pytest.approx(5)
-    assert (row.wins, row.ties, row.losses) == (4, 0, 0)
+    assert (row.wins, row.ties, row.losses) == (5, 0, 0)
     assert row.paper == pytest.approx(60.03 - 55.47)
     assert row.verdict == "agrees"
     worse = {(r.quantity, r.rule): r for r in make_rows(experiments[0])}
@@ -103,17 +103,19 @@ def test_report(folder, capsys):
     assert main(["report", "--folder", str(folder)]) == 0
     assert "report.html" in capsys.readouterr().out
     text = (folder / "report.md").read_text()
-    assert "| walking user identification | CP | 41.50 ± 1.29 | 46.50 ± 1.29 |" in text
-    assert "+5.00 to +5.00 | 4 / 0 / 0 | +4.56 | agrees |" in text
+    assert "| walking user identification | CP | 42.00 ± 1.58 | 47.00 ± 1.58 |" in text
+    assert "+5.00 to +5.00 | 5 / 0 / 0 | +4.56 | agrees |" in text
     assert re.search(r"ble rssi \| CP .* disagrees \|", text)
     assert re.search(r"wisdm phone accel \* .*\| – \| – \|", text)
-    assert "The evidence is mixed." in text
-    # The substituted set takes no part in the conclusions.
-    assert "changes F1 of the chosen model on test data by +1.50 points" in text
+    assert "F1 on test data is higher is mixed: it is certain in 4 of 8" in text
+    # The substituted set takes no part in the conclusions: (5 - 2) / 2 points.
+    assert re.search(r"\| PBS − BS \| CP \| 2 \|.*\| \+1.50 \| 1 / 1 \| 1 / 1 \|", text)
+    # Four folds are too few for certainty.
+    assert re.search(r"HistGradientBoosting\. It is not shown.* in 0 of 4 comp", text)
     page = Tags()
     page.feed((folder / "report.html").read_text())
     assert not page.open
-    assert page.seen.count("img") == 3
+    assert page.seen.count("img") == 5
     assert all(source.startswith("data:image/png") for source in page.sources)
 
 
@@ -122,6 +124,16 @@ def test_damaged_records_are_named_in_the_report(folder):
     path.write_text("{")
     main(["report", "--folder", str(folder)])
     assert path.name in (folder / "report.md").read_text()
+
+
+def test_made_up_data_gives_no_verdict_on_the_paper(tmp_path):
+    store = RecordStore(tmp_path)
+    for fold in range(6):
+        store.save(*make_record("synthetic", "brier", fold, 0.1, status="synthetic"))
+    main(["report", "--folder", str(tmp_path)])
+    text = (tmp_path / "report.md").read_text()
+    assert "Nothing here compares with the paper" in text
+    assert "agrees |" not in text
 
 
 def test_no_records(tmp_path, capsys):

@@ -184,7 +184,28 @@ def test_folds_are_spread_evenly():
     assert len({job.seed for job in jobs}) == 10
 
 
-def test_command_line(capsys):
+def test_a_data_set_that_is_missing_is_left_out(tmp_path, capsys, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError("offline")
+
+    monkeypatch.setattr(
+        "sklearn_superior.replication._protocol.fetch_paper_dataset", fail
+    )
+    args = "run --datasets ble_rssi synthetic --estimators hgb --epochs 2 --folds 1"
+    assert main([*args.split(), "--folder", str(tmp_path)]) == 1
+    assert "ble_rssi is left out: offline" in capsys.readouterr().out
+    assert len(contents(tmp_path)) == 1
+
+
+def test_a_folder_that_is_a_file(tmp_path, capsys):
+    file = tmp_path / "file"
+    file.touch()
+    assert main(["run", "--quick", "--folder", str(file)]) == 2
+    assert str(file) in capsys.readouterr().err
+
+
+def test_command_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(["list"]) == 0
     out = capsys.readouterr().out
     assert "walking_user_identification" in out
@@ -198,5 +219,7 @@ def test_command_line(capsys):
         with pytest.raises(SystemExit) as exit_info:
             main(args)
         assert exit_info.value.code == 2
+    assert main(["run", "--quick", "--device", "cuda:77"]) == 2
+    assert "'device' parameter" in capsys.readouterr().err
     assert main(["run", "--estimators", "hgb", "--losses", "brier"]) == 2
     assert "No estimator among ['hgb']" in capsys.readouterr().err
