@@ -30,7 +30,7 @@ _QUANTITIES = {
     "correlation": "Correlation of the rule with macro F1 over the validation part",
 }
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto;
        padding: 0 1rem; color: #1a1a1a; }
 h1, h2, h3 { line-height: 1.2; }
 .scroll { overflow-x: auto; }
@@ -176,6 +176,8 @@ def _make_parts(records, damaged):
         *(Paragraph(text) for text in _conclude(rows)),
         _overview(rows),
         Paragraph(
+            "In the tables below the verdict tells whether the paper's claim, a gain, is "
+            "certain (agrees), the opposite (disagrees), or neither. Above, "
             "Δ is the mean over the data sets of the differences between the penalized "
             "and the plain rule on the same trainings. A difference is certain if its "
             f"95 % bootstrap interval over at least {MIN_FOLDS} folds excludes zero."
@@ -249,7 +251,7 @@ def _table(rows, plain, penalized):
         "95 % interval",
         "won / tied / lost",
         "Δ in the paper",
-        "agrees with the paper?",
+        "verdict",
     ]
     digits = 2 if rows[0].quantity == "test_f1" else 3
     lines = []
@@ -273,6 +275,8 @@ def _table(rows, plain, penalized):
 
 def _spread(pair, digits):
     mean, std = (f"{value:.{digits}f}".replace("-", "−") for value in pair)
+    if mean == "nan":
+        return "–"
     return mean if std == "nan" else f"{mean} ± {std}"
 
 
