@@ -176,11 +176,11 @@ def _make_parts(records, damaged):
         *(Paragraph(text) for text in _conclude(rows)),
         _overview(rows),
         Paragraph(
-            "In the tables below the verdict tells whether the paper's claim, a gain, is "
-            "certain (agrees), the opposite (disagrees), or neither. Above, "
             "Δ is the mean over the data sets of the differences between the penalized "
             "and the plain rule on the same trainings. A difference is certain if its "
-            f"95 % bootstrap interval over at least {MIN_FOLDS} folds excludes zero."
+            f"95 % bootstrap interval over at least {MIN_FOLDS} folds excludes zero. "
+            "In the tables below the verdict is whether the paper's claim of a gain is "
+            "certain (agrees), or its opposite (disagrees), or neither (undecided)."
         ),
     ]
     if damaged:

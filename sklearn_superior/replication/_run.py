@@ -1,5 +1,6 @@
 """Do all jobs that are not done yet, several at once."""
 
+import sys
 import traceback
 
 from joblib import Parallel, delayed
@@ -32,9 +33,11 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
         delayed(_do)(job, store, data_home, device) for job in left
     )
     for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
-        what = f"[{n_done}/{len(left)}] {job.name}"
-        tell(f"{what}: {seconds} s" if problem is None else f"{what} failed: {problem}")
-        n_failed += problem is not None
+        if problem is not None:
+            tell(f"{job.name} failed: {problem}")
+            n_failed += 1
+        elif not sys.stderr.isatty():  # which has a bar instead
+            tell(f"[{n_done}/{len(left)}] {job.name}: {seconds} s")
         show_progress("Training", n_done, len(left), "trainings")
     return n_failed
 
@@ -54,8 +57,7 @@ def _leave_out_missing_data(jobs, data_home, tell):
 
 def _do(job, store, data_home, device):
     try:
-        if store.path(job).exists():  # another run was faster
-            store.is_done(job)
+        if store.is_done(job):  # another run was faster
             return job, 0, None
     except DamagedRecordError:
         pass
