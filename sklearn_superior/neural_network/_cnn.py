@@ -1,7 +1,6 @@
 """The paper's convolutional network as a classifier of scikit-learn."""
 
 from copy import deepcopy
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,10 +16,14 @@ from sklearn_superior.early_stopping._validation_split import (
     check_target,
     split_validation,
 )
-from sklearn_superior.neural_network._input import ChannelScaler, check_windows
+from sklearn_superior.neural_network._input import (
+    ChannelScaler,
+    check_params,
+    check_windows,
+    find_own_classes,
+)
 from sklearn_superior.neural_network._stages import CNNStages, to_proba
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._params import check_integer, check_real
 
 _SCORE_ATTRIBUTES = ("best_iteration_", "best_score_", "validation_scores_")
 
@@ -309,9 +312,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             train, val = split_validation(self, train, given, groups)
             if X_val is not None:
                 val = (*val[:2], self._weigh(*val[1:]))
-            self._find_own_classes(*train[1:])
         elif not (X_val is None and y_val is None and sample_weight_val is None):
             raise ValueError("early_stopping=False has no use for validation data.")
+        if not goes_on:
+            self._own_classes = find_own_classes(*train[1:])
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
         stages = CNNStages(self, checked=True, goes_on=goes_on)
@@ -447,7 +451,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, X, y, sample_weight, *, reset=True, classes=None, n_least=2
     ):
         """Check parameters and data; with `reset`, take the classes from them."""
-        self._check_params()
+        check_params(self)
         X = check_windows(self, X, reset=reset)
         check_consistent_length(X, y, sample_weight)
         y, present = check_target(y, sample_weight, n_least=n_least)
@@ -473,18 +477,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 )
         return X, y, self._weigh(y, sample_weight)
 
-    def _find_own_classes(self, y, weight):
-        """Take note of the classes that there is something to learn of."""
-        own = np.unique(y if weight is None else y[weight > 0])
-        if len(own) < 2:
-            raise ValueError(
-                "The training part must hold at least two classes with positive "
-                f"weight. Got {own.tolist()}: choose another validation part or other "
-                "weights."
-            )
-        if not hasattr(self, "module_") or not self.warm_start:
-            self._own_classes = own
-
     def _weigh(self, y, sample_weight):
         """Multiply weights of samples by those of classes."""
         if sample_weight is not None:
@@ -497,33 +489,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             class_weight = dict.fromkeys(unseen, 1.0) | class_weight
         weight = compute_sample_weight(class_weight, y)
         return weight if sample_weight is None else weight * sample_weight
-
-    def _check_params(self):
-        losses = ("log_loss", "brier")
-        if self.loss not in losses:
-            raise ValueError(
-                f"The 'loss' parameter must be a str among {losses}. Got {self.loss!r}."
-            )
-        for name in ("kernel_size", "hidden", "batch_size", "max_iter"):
-            check_integer(name, getattr(self, name), least=1)
-        check_real("dropout", self.dropout, below=1)
-        check_real("learning_rate", self.learning_rate, open_low=True)
-        try:
-            channels = list(self.channels)
-        except TypeError:
-            channels = []
-        if not channels or not all(isinstance(k, Integral) and k > 0 for k in channels):
-            raise ValueError(
-                "The 'channels' parameter must be a tuple of at least one positive "
-                f"int. Got {self.channels!r}."
-            )
-        is_class = isinstance(self.module, type)
-        is_network = hasattr(self.module, "state_dict") and not is_class
-        if self.module is not None and (is_network or not callable(self.module)):
-            raise ValueError(
-                "The 'module' parameter must be a callable that builds a network, or "
-                f"None. Got {self.module!r}."
-            )
 
     def _make_trainer(self, X, goes_on):
         """Make a trainer of a new network, or of the present one if it goes on."""

@@ -1,10 +1,54 @@
 """From what the user gives to what the network takes."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from sklearn_superior.utils._params import check_integer, check_real
+
 # Values that are converted at once, so that no second copy of the data is made.
 _BLOCK = 2**20
+
+
+def check_params(model):
+    """Check the parameters of a `CNNClassifier`."""
+    losses = ("log_loss", "brier")
+    if model.loss not in losses:
+        raise ValueError(
+            f"The 'loss' parameter must be a str among {losses}. Got {model.loss!r}."
+        )
+    for name in ("kernel_size", "hidden", "batch_size", "max_iter"):
+        check_integer(name, getattr(model, name), least=1)
+    check_real("dropout", model.dropout, below=1)
+    check_real("learning_rate", model.learning_rate, open_low=True)
+    try:
+        channels = list(model.channels)
+    except TypeError:
+        channels = []
+    if not channels or not all(isinstance(k, Integral) and k > 0 for k in channels):
+        raise ValueError(
+            "The 'channels' parameter must be a tuple of at least one positive "
+            f"int. Got {model.channels!r}."
+        )
+    is_class = isinstance(model.module, type)
+    is_network = hasattr(model.module, "state_dict") and not is_class
+    if model.module is not None and (is_network or not callable(model.module)):
+        raise ValueError(
+            "The 'module' parameter must be a callable that builds a network, or "
+            f"None. Got {model.module!r}."
+        )
+
+
+def find_own_classes(y, weight):
+    """Return the classes that there is something to learn of."""
+    own = np.unique(y if weight is None else y[weight > 0])
+    if len(own) < 2:
+        raise ValueError(
+            "The training part must hold at least two classes with positive weight. "
+            f"Got {own.tolist()}: choose another validation part or other weights."
+        )
+    return own
 
 
 def check_windows(estimator, X, *, reset, name="X"):
