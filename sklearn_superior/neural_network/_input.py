@@ -104,7 +104,7 @@ class ChannelScaler:
         if X is not None:
             axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
             shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
-            largest = np.abs(X).max()
+            largest = float(np.abs(X).max())
             unit = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
             X = X if unit == 1.0 else X / unit  # squares must not overflow
             self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)
