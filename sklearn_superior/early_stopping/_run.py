@@ -75,9 +75,8 @@ def run_stages(
             if not (survives_interrupt and usable):
                 raise
             warnings.warn(
-                f"Training was interrupted after {stopper.n_iter} "
-                f"{stages.unit}s; the "
-                f"{'best' if val else 'last'} of them is kept.",
+                f"Training was interrupted after {stopper.n_iter} {stages.unit}s; "
+                f"{'the best of them is' if val else 'the present weights are'} kept.",
                 UserWarning,
                 stacklevel=5,
             )
