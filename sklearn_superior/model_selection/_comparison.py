@@ -148,7 +148,7 @@ def compare_stopping_rules(
     """
     check_integer("n_repeats", n_repeats, least=1)
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
-    scorers = _find_scorers(rules)
+    scorers = find_scorers(rules)
     check_scorer(scoring)
     find_stages(_last_step(estimator))  # an error if it has none
     X, y, groups = indexable(X, y, groups)
@@ -191,7 +191,8 @@ def compare_stopping_rules(
     )
 
 
-def _find_scorers(rules):
+def find_scorers(rules):
+    """Return the scorers that `rules` means, by their names."""
     if rules is None:
         rules = DEFAULT_RULES
     names = rules if isinstance(rules, list | tuple | Mapping) else [None]

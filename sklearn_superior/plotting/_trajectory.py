@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from sklearn_superior.early_stopping import staged_scores
+from sklearn_superior.model_selection import Trajectory
+from sklearn_superior.model_selection._comparison import find_scorers
 from sklearn_superior.model_selection._comparison_result import pearson
 from sklearn_superior.utils._optional import import_optional
 
@@ -110,6 +113,63 @@ class StoppingTrajectoryDisplay:
             scoring=comparison.scoring,
             n_iter_no_change=comparison.n_iter_no_change,
             tol=comparison.tol,
+        )
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        rules=None,
+        scoring="f1_macro",
+        n_iter_no_change=10,
+        tol=0.0,
+        ax=None,
+    ):
+        """Draw the stages of a fitted boosted ensemble, scored on some data.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted boosting classifier, a pipeline that ends in one, or an
+            `EarlyStoppingClassifier` of one.
+
+        X, y : array-like
+            Data that it was not trained on.
+
+        rules : list of str, dict or None, default=None
+            The rules, as in `compare_stopping_rules`.
+
+        scoring : str or callable, default="f1_macro"
+            The score that really counts.
+
+        n_iter_no_change : int, default=10
+            Patience of early stopping.
+
+        tol : float, default=0.0
+            Tolerance of early stopping.
+
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        Returns
+        -------
+        display : StoppingTrajectoryDisplay
+        """
+        scorers = find_scorers(rules)
+        scores = {
+            name: staged_scores(estimator, X, y, scoring=scorer)
+            for name, scorer in (*scorers.items(), ("target", scoring))
+        }
+        display = cls(
+            Trajectory(fold=0, repeat=0, validation=scores, test={}),
+            list(scorers),
+            scoring=scoring if isinstance(scoring, str) else "target",
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
         )
         return display.plot(ax=ax)
 

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.datasets import load_wine
+from sklearn.ensemble import GradientBoostingClassifier
 
+from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.metrics import superiority_rate
 from sklearn_superior.model_selection import (
     HBlockSplit,
@@ -68,6 +71,22 @@ def test_trajectory_on_an_axes_with_some_of_the_rules():
     )
     assert display.ax_ is ax
     assert set(display.lines_) == {"brier", "target"}
+
+
+def test_trajectory_of_a_fitted_ensemble():
+    X, y = load_wine(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0)
+    model.fit(X[::2], y[::2])
+    display = StoppingTrajectoryDisplay.from_estimator(
+        model, X[1::2], y[1::2], rules=["penalized_brier"], scoring="accuracy"
+    )
+    found = display.trajectory.validation
+    expected = staged_scores(model, X[1::2], y[1::2])  # PBS
+    assert_array_equal(found["penalized_brier"], expected)
+    assert_array_equal(
+        found["target"], staged_scores(model, X[1::2], y[1::2], scoring="accuracy")
+    )
+    assert len(display.lines_["target"].get_ydata()) == 6
 
 
 def test_trajectory_of_other_rules_and_constant_scores():
