@@ -44,8 +44,8 @@ frame = comparison.summary(baseline="brier").to_frame()[list(columns)]
 print(frame.round(3).to_string(index=False))
 
 # %%
-# The differences are small, and the intervals tell how sure they are. The curves of one
-# training show what each rule sees: a filled marker is the best stage of all, a hollow
-# one the choice of early stopping.
+# The differences are small, and the intervals tell how sure they are: an illustration
+# on made-up data, no evidence. The curves of one training show what each rule sees: a
+# filled marker is the best stage of all, a hollow one the choice of early stopping.
 
 display = comparison.plot(fold=0)

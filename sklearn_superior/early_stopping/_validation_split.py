@@ -13,7 +13,7 @@ from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
 def check_target(y, sample_weight, n_least=2):
     """Check labels and weights; return the labels and the classes."""
     if y is None:
-        raise ValueError("y must be given: a classifier requires y to be passed.")
+        raise ValueError("fit requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)

@@ -55,10 +55,11 @@ def check_windows(estimator, X, *, reset, name="X"):
     """Check windows of shape (n, length) or (n, channels, length)."""
     # With shorter windows some of the weights of a filter would never see a value.
     least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
-    if not reset and np.ndim(X) in (2, 3) and np.ndim(X) != estimator._n_dim:
+    n_dim = getattr(X, "ndim", None)
+    if not reset and n_dim in (2, 3) and n_dim != estimator._n_dim:
         raise ValueError(
             f"{name} must have {estimator._n_dim} dimensions, as in training. "
-            f"Got {np.ndim(X)}."
+            f"Got {n_dim}."
         )
     try:
         X = validate_data(

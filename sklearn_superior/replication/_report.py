@@ -161,7 +161,9 @@ def _make_parts(records, damaged):
     parts = [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
         Paragraph(
-            "The paper on superior scoring rules claims that a network which is "
+            "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
+            "Wahlström, International Journal of Approximate Reasoning, 2025) claims "
+            "that a network which is "
             "stopped by the penalized Brier score (PBS) or the penalized log loss "
             "(PLL) is better than one which is stopped by the Brier score (BS) or the "
             "log loss (LL). Here each network or ensemble is trained once for each "
@@ -177,10 +179,13 @@ def _make_parts(records, damaged):
         _overview(rows),
         Paragraph(
             "Δ is the mean over the data sets of the differences between the penalized "
-            "and the plain rule on the same trainings. A difference is certain if its "
-            f"95 % bootstrap interval over at least {MIN_FOLDS} folds excludes zero. "
-            "In the tables below the verdict is whether the paper's claim of a gain is "
-            "certain (agrees), or its opposite (disagrees), or neither (undecided)."
+            "and the plain rule on the same trainings, of F1 in percent. A difference "
+            f"is clear if its 95 % bootstrap interval over at least {MIN_FOLDS} folds "
+            "excludes zero; folds share data, so that is a guide and no proof. In the "
+            "tables below the verdict is whether the paper's claim of a gain is clear "
+            "(agrees), or its opposite (disagrees), or neither (undecided). A "
+            "comparison is a data set with a pair of rules and CP or ES, which may "
+            "well choose the same stage."
         ),
     ]
     if damaged:
@@ -302,19 +307,23 @@ def _conclude(rows):
             ("correlation", "follows F1 in validation", "more closely"),
             ("test_f1", "chooses a model whose F1 on test data is", "higher"),
         ):
-            verdicts = [r.verdict for r in own if r.quantity == quantity]
+            verdicts = [
+                r.verdict
+                for r in own
+                if r.quantity == quantity and r.n_folds >= MIN_FOLDS
+            ]
             n_up, n_down = verdicts.count("agrees"), verdicts.count("disagrees")
             if n_up and not n_down:
-                judgement = f"the penalized rule {what} {claim}: this is certain"
+                judgement = f"the penalized rule {what} {claim}: this is clear"
             elif n_up or n_down:
                 judgement = (
                     f"the evidence that the penalized rule {what} {claim} is mixed: it "
-                    "is certain"
+                    "is clear"
                 )
             else:
                 judgement = (
                     f"it is not shown that the penalized rule {what} {claim}: this is "
-                    "certain"
+                    "clear"
                 )
             sentences.append(
                 f"{judgement} in {n_up} of {len(verdicts)} comparisons, and the "
@@ -329,7 +338,7 @@ def _conclude(rows):
 def _overview(rows):
     header = ["estimator", "rules", "choice", "data sets"]
     for name in ("correlation", "test F1"):
-        header += [f"Δ {name}", "higher / lower", "certain"]
+        header += [f"Δ {name}", "higher / lower", "clearly so"]
     lines = []
     rows = [row for row in rows if _compares(row)] or rows
     for estimator, title in _ESTIMATORS.items():

@@ -9,7 +9,7 @@ from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
 
 # A plain rule and the loss that the network is trained with to be judged by it.
 PLAIN_RULES = ("brier", "log_loss")
-MIN_FOLDS = 5  # below, nothing is said to be certain
+MIN_FOLDS = 5  # below, nothing is said to be clear
 
 
 @dataclass

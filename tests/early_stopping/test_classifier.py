@@ -281,7 +281,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
             ValueError,
             "'validation_split' .* 'first'",
         ),
-        ({"scoring": "pbs"}, {}, ValueError, "'name' .* Got 'pbs'"),
+        ({"scoring": "pbs"}, {}, ValueError, "'scoring' .* Got 'pbs'"),
         ({}, {"X_val": np.ones((2, 12))}, ValueError, "y_val is missing"),
         ({}, {"y_val": np.ones(2)}, ValueError, "X_val is missing"),
         ({}, {"sample_weight_val": np.ones(2)}, ValueError, "X_val is not"),
