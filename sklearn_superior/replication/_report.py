@@ -212,8 +212,17 @@ def _make_parts(records, damaged):
             parts.append(Heading(2, title))
             parts += _tables(own)
     parts += [Heading(2, "What was run"), _settings(experiments)]
-    parts.append(Paragraph(_versions(records)))
     networks = [e for e in experiments if e.estimator == "cnn"]
+    short = [e for e in networks if e.max_iter < 100 or e.n_trainings < MIN_FOLDS]
+    if short:
+        names = ", ".join(e.dataset.replace("_", " ") for e in short)
+        parts.append(
+            Paragraph(
+                f"Networks with fewer than 100 epochs or {MIN_FOLDS} folds, where more "
+                f"might change the result: {names}."
+            )
+        )
+    parts.append(Paragraph(_versions(records)))
     if networks:
         parts.append(Heading(2, "Training, epoch by epoch"))
         parts.append(
