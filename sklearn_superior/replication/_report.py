@@ -269,26 +269,27 @@ def _table(rows, plain, penalized):
         f"Δ {penalized} − {plain}",
         "95 % interval",
         "won / tied / lost",
-        "Δ in the paper",
-        "verdict",
     ]
+    of_network = rows[0].estimator == "cnn"
+    if of_network:  # which is what the paper has
+        header += ["Δ in the paper", "verdict"]
     digits = 2 if rows[0].quantity == "test_f1" else 3
     lines = []
     for row in sorted(rows, key=lambda r: (not _compares(r), r.dataset, r.selection)):
-        compared = row.estimator == "cnn" and _compares(row) and row.paper is not None
-        lines.append(
-            [
-                row.dataset.replace("_", " ") + ("" if _compares(row) else " *"),
-                row.selection,
-                _spread(row.plain, digits),
-                _spread(row.penalized, digits),
-                _signed(row.difference, digits),
-                _interval(row.low, row.high, digits),
-                f"{row.wins} / {row.ties} / {row.losses}",
-                _signed(row.paper, digits) if compared else "–",
-                row.verdict if compared else "–",
-            ]
-        )
+        line = [
+            row.dataset.replace("_", " ") + ("" if _compares(row) else " *"),
+            row.selection,
+            _spread(row.plain, digits),
+            _spread(row.penalized, digits),
+            _signed(row.difference, digits),
+            _interval(row.low, row.high, digits),
+            f"{row.wins} / {row.ties} / {row.losses}",
+        ]
+        if of_network:
+            compared = _compares(row) and row.paper is not None
+            line.append(_signed(row.paper, digits) if compared else "–")
+            line.append(row.verdict if compared else "–")
+        lines.append(line)
     return Table(header, lines)
 
 
