@@ -1,13 +1,18 @@
-"""The report: one list of parts, written as Markdown and as a page of HTML."""
+"""The report: what the records say, beside the tables of the paper."""
 
-import base64
-import html
-from dataclasses import dataclass
 from io import BytesIO
 
 import numpy as np
 
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
+from sklearn_superior.replication._page import (
+    Figures,
+    Heading,
+    Paragraph,
+    Table,
+    as_html,
+    as_markdown,
+)
 from sklearn_superior.replication._results import (
     MIN_FOLDS,
     PLAIN_RULES,
@@ -29,106 +34,6 @@ _QUANTITIES = {
     "test_f1": "Macro F1 on the test part, in percent",
     "correlation": "Correlation of the rule with macro F1 over the validation part",
 }
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto;
-       padding: 0 1rem; color: #1a1a1a; }
-h1, h2, h3 { line-height: 1.2; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.85rem; margin: 1rem 0; }
-th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right;
-         white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
-                                 background: white; }
-td.text { text-align: left; }
-figure { margin: 1.5rem 0; } figcaption { font-size: 0.85rem; color: #444; }
-figure img { width: 48%; min-width: 320px; }
-.agrees { background: #d7efdc; } .disagrees { background: #f8d9d3; }
-img { max-width: 100%; height: auto; }
-"""
-
-
-@dataclass
-class Heading:
-    """A heading of some level."""
-
-    level: int
-    text: str
-
-    def markdown(self):
-        """Return Markdown."""
-        return f"{'#' * self.level} {self.text}"
-
-    def html(self):
-        """Return HTML."""
-        return f"<h{self.level}>{html.escape(self.text)}</h{self.level}>"
-
-
-@dataclass
-class Paragraph:
-    """A paragraph of plain text."""
-
-    text: str
-
-    def markdown(self):
-        """Return Markdown."""
-        return self.text
-
-    def html(self):
-        """Return HTML."""
-        return f"<p>{html.escape(self.text)}</p>"
-
-
-@dataclass
-class Table:
-    """A table of text."""
-
-    header: list
-    rows: list
-
-    def markdown(self):
-        """Return Markdown."""
-        lines = [self.header, ["---"] * len(self.header), *self.rows]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-    def html(self):
-        """Return HTML; a cell that is a verdict gets its colour."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
-        body = "".join(
-            "<tr>" + "".join(_cell(cell) for cell in row) + "</tr>\n"
-            for row in self.rows
-        )
-        return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>'
-
-
-def _cell(text):
-    kind = ""
-    if text in ("agrees", "disagrees"):
-        kind = f' class="{text}"'
-    elif text.isalpha() or text in _ESTIMATORS.values():
-        kind = ' class="text"'
-    return f"<td{kind}>{html.escape(text)}</td>"
-
-
-@dataclass
-class Figures:
-    """Pictures side by side, in the page itself."""
-
-    pngs: list
-    caption: str
-
-    def markdown(self):
-        """Return nothing: the pictures are in the HTML page."""
-        return ""
-
-    def html(self):
-        """Return HTML."""
-        text = html.escape(self.caption)
-        images = "".join(
-            f'<img alt="{text}" src="data:image/png;base64,'
-            f'{base64.b64encode(png).decode()}">'
-            for png in self.pngs
-        )
-        return f"<figure>{images}<figcaption>{text}</figcaption></figure>"
 
 
 def write_report(folder):
@@ -139,16 +44,9 @@ def write_report(folder):
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
     parts = _make_parts(records, damaged)
-    text = "\n\n".join(filter(None, (part.markdown() for part in parts)))
-    page = "\n".join(part.html() for part in parts)
     files = {
-        "report.md": f"{text}\n",
-        "report.html": (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>Superior scoring rules: replication</title>"
-            f"<style>{_STYLE}</style></head><body>\n{page}\n</body></html>\n"
-        ),
+        "report.md": as_markdown(parts),
+        "report.html": as_html("Superior scoring rules: replication", parts),
     }
     for name, content in files.items():
         write_atomically(folder / name, content.encode())
@@ -158,7 +56,16 @@ def write_report(folder):
 def _make_parts(records, damaged):
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
-    parts = [
+    parts = _introduce(rows) + _tell_left_out(records, damaged, experiments)
+    for estimator, title in _ESTIMATORS.items():
+        own = [row for row in rows if row.estimator == estimator]
+        if own:
+            parts += [Heading(2, title), *_tables(own)]
+    return parts + _tell_what_was_run(records, experiments) + _draw_all(experiments)
+
+
+def _introduce(rows):
+    return [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
         Paragraph(
             "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
@@ -193,6 +100,10 @@ def _make_parts(records, damaged):
             "well choose the same stage."
         ),
     ]
+
+
+def _tell_left_out(records, damaged, experiments):
+    parts = []
     if damaged:
         names = ", ".join(str(path) for path in damaged)
         parts.append(Paragraph(f"Damaged records were left out: {names}."))
@@ -206,35 +117,40 @@ def _make_parts(records, damaged):
                 "there are longer trainings of the same kind."
             )
         )
-    for estimator, title in _ESTIMATORS.items():
-        own = [row for row in rows if row.estimator == estimator]
-        if own:
-            parts.append(Heading(2, title))
-            parts += _tables(own)
-    parts += [Heading(2, "What was run"), _settings(experiments)]
-    networks = [e for e in experiments if e.estimator == "cnn"]
-    short = [e for e in networks if e.max_iter < 100 or e.n_trainings < MIN_FOLDS]
+    return parts
+
+
+def _tell_what_was_run(records, experiments):
+    parts = [Heading(2, "What was run"), _settings(experiments)]
+    short = [
+        e.dataset.replace("_", " ")
+        for e in experiments
+        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < MIN_FOLDS)
+    ]
     if short:
-        names = ", ".join(e.dataset.replace("_", " ") for e in short)
         parts.append(
             Paragraph(
                 f"Networks with fewer than 100 epochs or {MIN_FOLDS} folds, where more "
-                f"might change the result: {names}."
+                f"might change the result: {', '.join(short)}."
             )
         )
-    parts.append(Paragraph(_versions(records)))
-    if networks:
-        parts.append(Heading(2, "Training, epoch by epoch"))
-        parts.append(
-            Paragraph(
-                "The HTML page of this report draws the first fold of each data set: "
-                "validation scores, each scaled to its range. A filled marker is the "
-                "best epoch of all, a hollow one the choice of early stopping, and r "
-                "the correlation with F1."
-            )
-        )
-        parts += [_draw(experiment) for experiment in networks]
-    return parts
+    return [*parts, Paragraph(_versions(records))]
+
+
+def _draw_all(experiments):
+    networks = [e for e in experiments if e.estimator == "cnn"]
+    if not networks:
+        return []
+    return [
+        Heading(2, "Training, epoch by epoch"),
+        Paragraph(
+            "The HTML page of this report draws the first fold of each data set: "
+            "validation scores, each scaled to its range. A filled marker is the best "
+            "epoch of all, a hollow one the choice of early stopping, and r the "
+            "correlation with F1."
+        ),
+        *(_draw(experiment) for experiment in networks),
+    ]
 
 
 def _compares(row):
