@@ -1,7 +1,6 @@
 """The run of a classifier through its stages: score, stop, keep the best one."""
 
 import math
-import warnings
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
 from sklearn_superior.early_stopping._report import Report
 from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
 from sklearn_superior.early_stopping._stopper import EarlyStopper
+from sklearn_superior.utils._warnings import warn
 
 
 def run_stages(
@@ -74,11 +74,9 @@ def run_stages(
             )
             if not (survives_interrupt and usable):
                 raise
-            warnings.warn(
+            warn(
                 f"Training was interrupted after {stopper.n_iter} {stages.unit}s; "
                 f"{'the best of them is' if val else 'the present weights are'} kept.",
-                UserWarning,
-                stacklevel=5,
             )
     report.finished()
     if val:

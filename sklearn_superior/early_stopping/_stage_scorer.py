@@ -1,13 +1,12 @@
 """Scoring of stages whose predictions are already there."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import get_scorer
+from sklearn_superior.utils._warnings import warn
 
 
 class StageView(ClassifierMixin, BaseEstimator):
@@ -69,11 +68,9 @@ class StageScorer:
             )
         if len(self._all_classes) > len(classes):
             unseen = np.setdiff1d(y, classes).tolist()
-            warnings.warn(
+            warn(
                 f"The validation data has classes that training has not: {unseen}. "
                 "They count with probability 0.",
-                UserWarning,
-                stacklevel=5,
             )
         self._options = {}
         if sample_weight is not None:

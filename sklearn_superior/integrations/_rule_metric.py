@@ -1,11 +1,10 @@
 """A scoring rule as the metric of a library that numbers the classes from 0."""
 
-import inspect
-
 import numpy as np
 
-from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._penalized import weighted_sums
 from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.metrics._validation import check_total
 
 
 class RuleMetric:
@@ -22,15 +21,13 @@ class RuleMetric:
 
     def __init__(self, rule, **options):
         table_row, penalty = find_rule(rule)
-        allowed = set(inspect.signature(LOSSES[table_row.name]).parameters)
-        allowed &= {"penalty", "ties", "scale"}
+        allowed = {"penalty", "ties"} | ({"scale"} if table_row.scales else set())
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of rule={rule!r} are {sorted(allowed)}. "
                 f"Got {sorted(options)}."
             )
         self.rule = rule
-        self._loss = table_row.name
         self._options = {"penalty": penalty} | options
         # A bad value is told now and not in the middle of training.
         self.mean(np.array([0, 1]), np.array([0.5, 0.5]))
@@ -41,14 +38,21 @@ class RuleMetric:
 
     def mean(self, y_true, y_proba, weight=None):
         """Mean loss of class numbers and probabilities."""
-        y_proba = np.asarray(y_proba)
+        total, weight = self.sums(y_true, y_proba, weight)
+        check_total(weight)
+        return total / weight
+
+    def sums(self, y_true, y_proba, weight=None):
+        """Weighted sum of the losses and sum of the weights, which may be 0."""
+        y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
+        if len(y_true) == len(y_proba) == 0:
+            return 0.0, 0.0
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-        if weight is not None and len(weight) == 0:
-            weight = None
-        return LOSSES[self._loss](
-            np.asarray(y_true),
+        return weighted_sums(
+            find_rule(self.rule)[0],
+            y_true,
             y_proba,
-            sample_weight=weight,
+            sample_weight=None if weight is None or len(weight) == 0 else weight,
             labels=np.arange(n_classes),
             **self._options,
         )

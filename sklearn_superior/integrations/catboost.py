@@ -59,9 +59,7 @@ class EvalMetric(RuleMetric):
         """Return the weighted sum of the losses and the sum of the weights."""
         scores = np.array([np.asarray(column) for column in approxes])
         y_proba = expit(scores[0]) if len(scores) == 1 else softmax(scores, axis=0).T
-        weight = None if weight is None or len(weight) == 0 else np.asarray(weight)
-        total = float(len(target) if weight is None else weight.sum())
-        return self.mean(np.asarray(target), y_proba, weight) * total, total
+        return self.sums(target, y_proba, weight)
 
     def get_final_error(self, error, weight):
         """Return the mean from the two sums."""

@@ -1,18 +1,44 @@
 """Scoring rules as metrics of XGBoost."""
 
+import numpy as np
+
 from sklearn_superior.integrations._rule_metric import RuleMetric
+from sklearn_superior.metrics._validation import check_total
 
 __all__ = ["eval_metric"]
 
 
 class _XGBoostMetric(RuleMetric):
-    """Metric for `XGBClassifier` and for `xgboost.train`."""
+    """Metric for `XGBClassifier`, `xgboost.train` and their likes in `xgboost.dask`."""
 
     def __call__(self, first, second, sample_weight=None):
         if hasattr(second, "get_label"):  # xgboost.train: predictions and a DMatrix
-            value = self.mean(second.get_label(), first, second.get_weight())
-            return self.rule, value
-        return self.mean(first, second, sample_weight)
+            label, weight = second.get_label(), second.get_weight()
+            return self.rule, self._mean_over_workers(label, first, weight)
+        return self._mean_over_workers(first, second, sample_weight)
+
+    def _mean_over_workers(self, y_true, y_proba, weight):
+        """Mean over the rows of all workers, of which this one may have none.
+
+        XGBoost itself averages what the workers return, whatever their weights;
+        so each of them returns the same.
+        """
+        from xgboost import collective
+
+        if not collective.is_distributed():
+            return self.mean(y_true, y_proba, weight)
+        failure, sums = None, (np.nan, np.nan)
+        try:
+            sums = self.sums(y_true, y_proba, weight)
+        except Exception as exc:  # the others wait: tell them first
+            failure = exc
+        total, weight = collective.allreduce(np.array(sums), collective.Op.SUM)
+        if failure is not None:
+            raise failure
+        if np.isnan(total):
+            raise RuntimeError(f"The metric {self.rule} has failed on another worker.")
+        check_total(weight)
+        return total / weight
 
 
 def eval_metric(rule="penalized_brier", **options):
@@ -33,6 +59,11 @@ def eval_metric(rule="penalized_brier", **options):
         For ``XGBClassifier(eval_metric=metric)`` and
         ``xgboost.train(custom_metric=metric)``. Sample weights are used, and a class
         may be missing from the evaluation data. Its name is that of the rule.
+
+    Notes
+    -----
+    In `xgboost.dask` it is the mean over the rows of all workers: each adds up its
+    own, and two numbers are exchanged. A worker may have no row, or lack a class.
 
     Examples
     --------

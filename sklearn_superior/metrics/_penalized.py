@@ -9,6 +9,7 @@ from sklearn_superior.metrics._validation import (
     check_forecast,
     check_option,
     check_penalty,
+    check_total,
 )
 
 _TIES = ("first", "split", "correct")
@@ -28,12 +29,19 @@ def make_loss(rule):
         ties="first",
         scale="sum",
     ):
-        check_option("scale", scale, rule.scales)
-        forecast = _checked(
-            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+        total, weight = weighted_sums(
+            rule,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            penalty=penalty,
+            ties=ties,
+            scale=scale,
         )
-        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
-        return total / weight * rule.scale(scale, forecast.n_classes)
+        check_total(weight)
+        return total / weight
 
     def plain(
         y_true,
@@ -50,10 +58,17 @@ def make_loss(rule):
             raise TypeError(
                 f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
             )
-        forecast = _checked(
-            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+        total, weight = weighted_sums(
+            rule,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            penalty=penalty,
+            ties=ties,
         )
-        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        check_total(weight)
         return total / weight if normalize else total
 
     return describe(scaled if rule.scales else plain, rule, kind="loss")
@@ -109,6 +124,7 @@ def make_d2(rule):
             y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
         )
         total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        check_total(weight)
         frequency = class_weights(forecast) / weight
         if np.count_nonzero(frequency) == 1:
             raise ValueError(
@@ -125,6 +141,28 @@ def make_d2(rule):
         return 1 - total / weight / worst
 
     return describe(d2, rule, kind="d2")
+
+
+def weighted_sums(
+    rule,
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    scale=None,
+):
+    """Weighted sum of the losses and sum of the weights: what merges over parts."""
+    if scale is not None:
+        check_option("scale", scale, rule.scales)
+    forecast = _checked(
+        y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
+    )
+    total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+    return total * rule.scale(scale, forecast.n_classes), weight
 
 
 def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):

@@ -17,28 +17,34 @@ _HOST_BLOCK = 1 << 16
 _DEVICE_BLOCK = 1 << 19
 
 
-# Values that are not probabilities are reported when all of them have been seen.
-_silent = np.errstate(all="ignore")
-
-
-@_silent
 def loss_sums(forecast, rule, *, penalty, ties):
     """Weighted sum of the losses, and the sum of the weights."""
-    findings = [
-        _findings(block, forecast, loss)
-        for block, loss in _losses(forecast, rule, penalty, ties)
-    ]
-    return _conclude(forecast, findings)
+    found = loss_findings(forecast, rule, penalty=penalty, ties=ties)
+    found = to_numpy(found, forecast.xp)
+    return conclude(found, forecast.eps, forecast.targets.fault)
 
 
-@_silent
+def loss_findings(forecast, rule, *, penalty, ties):
+    """Vector of what the pass finds, still on the device: sums, then maxima.
+
+    Findings of several parts are merged by adding the first `N_SUMS` and taking the
+    greater of the others, which are maxima and the negatives of minima.
+    """
+    with np.errstate(all="ignore"):  # bad values are reported when all are seen
+        losses = _losses(forecast, rule, penalty, ties)
+        findings = [_findings(block, forecast, loss) for block, loss in losses]
+        return _merged(forecast, findings)
+
+
 def sample_losses(forecast, rule, *, penalty, ties):
     """Loss of every sample, on the device of the forecast."""
     findings, losses = [], []
-    for block, loss in _losses(forecast, rule, penalty, ties):
-        findings.append(_findings(block, forecast, loss))
-        losses.append(loss)
-    _conclude(forecast, findings)
+    with np.errstate(all="ignore"):
+        for block, loss in _losses(forecast, rule, penalty, ties):
+            findings.append(_findings(block, forecast, loss))
+            losses.append(loss)
+    found = to_numpy(_merged(forecast, findings), forecast.xp)
+    conclude(found, forecast.eps, forecast.targets.fault)
     return forecast.xp.concat(losses)
 
 
@@ -151,52 +157,60 @@ def _losses(forecast, rule, penalty, ties):
         yield block, loss
 
 
-# What is noted of a block, in this order.
-_FINDINGS = (
-    "loss",
-    "weight",
-    "low",
-    "high",
-    "low_sum",
-    "high_sum",
-    "low_weight",
-    "n_bad",
-)
+# How many of the findings are sums over the rows; the others are maxima.
+N_SUMS = 3
 
 
 def _findings(block, forecast, loss):
+    """Note three sums, two maxima and three minima of a block."""
     xp, weight = forecast.xp, block.weight
     row_sum = xp.sum(block.p_rest, axis=0) + block.p_true if block.is_full else None
     return (
         xp.sum(loss) if weight is None else xp.sum(loss * weight),
         loss.shape[0] if weight is None else xp.sum(weight),
-        block.low,
-        block.high,
-        1.0 if row_sum is None else xp.min(row_sum),
-        1.0 if row_sum is None else xp.max(row_sum),
-        0.0 if weight is None else xp.min(weight),
         block.n_bad,
+        block.high,
+        1.0 if row_sum is None else xp.max(row_sum),
+        block.low,
+        1.0 if row_sum is None else xp.min(row_sum),
+        0.0 if weight is None else xp.min(weight),
     )
 
 
-def _conclude(forecast, findings):
-    """Bring the findings to the host, check the values, return the two sums."""
-    xp, dtype = forecast.xp, forecast.dtype
-    if xp is not np:
-        table = [
-            xp.stack([xp.asarray(x, dtype=dtype, device=forecast.device) for x in row])
-            for row in findings
-        ]
-        findings = to_numpy(xp.stack(table), xp)
-    columns = dict(zip(_FINDINGS, np.asarray(findings).T, strict=True))
-    weight = float(columns["weight"].sum())
+def _merged(forecast, findings):
+    xp, dtype, device = forecast.xp, forecast.dtype, forecast.device
+    if xp is np:
+        table = np.asarray(findings, dtype=np.float64)
+    else:
+        table = xp.stack(
+            [
+                xp.stack([xp.asarray(x, dtype=dtype, device=device) for x in row])
+                for row in findings
+            ]
+        )
+    sums, maxima, minima = table[:, :3], table[:, 3:5], table[:, 5:]
+    return xp.concat(
+        [xp.sum(sums, axis=0), xp.max(maxima, axis=0), xp.max(-minima, axis=0)]
+    )
+
+
+def conclude(found, eps, fault, *, names=("y_true", "y_proba")):
+    """Check the values by what was `found`; return the sums of losses and weights.
+
+    `eps` is the resolution of the probabilities' dtype, `fault` is what is wrong with
+    labels that are not valid, `names` are those of the caller's parameters.
+    """
+    loss, weight, n_bad, high, high_sum, *minima = map(float, found)
+    low, low_sum, low_weight = (-value for value in minima)
     check_values(
-        forecast,
-        low=columns["low"].min(),
-        high=columns["high"].max(),
-        off=max(1 - columns["low_sum"].min(), columns["high_sum"].max() - 1),
-        low_weight=columns["low_weight"].min(),
+        low=low,
+        high=high,
+        off=max(1 - low_sum, high_sum - 1),
+        low_weight=low_weight,
         weight=weight,
-        n_bad=columns["n_bad"].sum(),
+        n_bad=n_bad,
+        eps=eps,
+        fault=fault,
+        names=names,
     )
-    return float(columns["loss"].sum()), weight
+    return loss, weight

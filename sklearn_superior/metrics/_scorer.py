@@ -1,7 +1,6 @@
 """Scorers that take the class set from the estimator."""
 
 import inspect
-import warnings
 
 import numpy as np
 import sklearn.metrics
@@ -17,6 +16,7 @@ from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
     register_scorer_names,
 )
+from sklearn_superior.utils._warnings import warn
 
 
 class _ScoreFunction:
@@ -77,11 +77,9 @@ def _with_all_classes(y_true, y_proba, classes, pos_label, declared):
         positive = classes[-1] if pos_label is None else pos_label
         y_proba = np.where(classes == positive, y_proba[:, None], 1 - y_proba[:, None])
     if len(unseen):
-        warnings.warn(
+        warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
             "They count with probability 0.",
-            UserWarning,
-            stacklevel=2,
         )
     nothing = np.zeros((len(y_proba), len(added) + len(unseen)), dtype=y_proba.dtype)
     y_proba = np.hstack([y_proba, nothing])

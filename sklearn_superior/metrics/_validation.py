@@ -5,7 +5,6 @@ every value is checked block by block while the loss is computed, so that the
 data is read only once; see `check_values`.
 """
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -25,6 +24,7 @@ from sklearn_superior.utils._sklearn_compat import (
     to_numpy,
     widest_float,
 )
+from sklearn_superior.utils._warnings import warn
 
 
 @dataclass
@@ -84,41 +84,42 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
     )
 
 
-def check_values(forecast, *, low, high, off, low_weight, weight, n_bad):
+def check_values(*, low, high, off, low_weight, weight, n_bad, eps, fault, names):
     """Judge what the pass over the values has found.
 
     Parameters are, over all rows: the smallest and largest probability, the
     largest distance of a row's sum from 1, the smallest weight, the sum of the
-    weights and the number of rows whose label is not valid.
+    weights and the number of rows whose label is not valid; then the resolution
+    of the probabilities' dtype, what is wrong with labels that are not valid, and
+    the names of labels and probabilities.
     """
+    y_name, proba_name = names
     if np.isnan(low) or np.isnan(high):
-        raise ValueError("y_proba must not contain NaN.")
+        raise ValueError(f"{proba_name} must not contain NaN.")
     if low < 0 or high > 1:
         raise ValueError(
-            "y_proba must hold probabilities in [0, 1]. Got values from "
-            f"{float(low)} to {float(high)}. Pass what predict_proba returns, not "
-            "logits or percentages."
+            f"{proba_name} must hold probabilities in [0, 1]. Got values from "
+            f"{low} to {high}. Pass what predict_proba returns, not logits or "
+            "percentages."
         )
     if n_bad:
-        raise ValueError(f"y_true has {int(n_bad)} rows that {forecast.targets.fault}.")
+        raise ValueError(f"{y_name} has {int(n_bad)} rows that {fault}.")
     if not (low_weight >= 0 and np.isfinite(weight)):
         raise ValueError(
             "sample_weight must be non-negative, without NaN or infinity. "
             f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
         )
-    if weight == 0:
-        raise ValueError("sample_weight must not be zero for all samples.")
-    if off > forecast.eps**0.5:
-        warnings.warn(
-            "The rows of y_proba do not sum to one: a sum is off by "
+    if off > eps**0.5:
+        warn(
+            f"The rows of {proba_name} do not sum to one: a sum is off by "
             f"{off:.2g}. Make sure to pass probabilities.",
-            UserWarning,
-            stacklevel=_STACKLEVEL,
         )
 
 
-# From `warnings.warn` in `check_values` up to the code that called a public metric.
-_STACKLEVEL = 6
+def check_total(weight):
+    """Check that the weights of all samples together are not zero."""
+    if weight == 0:
+        raise ValueError("sample_weight must not be zero for all samples.")
 
 
 def check_option(name, value, allowed):
@@ -242,11 +243,9 @@ def _check_classes(y_true, y_xp, y_proba, labels):
         classes = unique_labels(labels, "labels")
         source = "labels"
         if y_proba.ndim == 2 and len(classes) == len(labels) and any(classes != labels):
-            warnings.warn(
+            warn(
                 f"The columns of y_proba are taken to follow the sorted labels "
                 f"{shown(classes)}, whatever the order of labels={shown(labels)}.",
-                UserWarning,
-                stacklevel=5,
             )
     else:
         source = "y_true"

@@ -1,7 +1,6 @@
 """Which rule picks the best model? All of them read off one training."""
 
 import traceback
-import warnings
 from collections.abc import Iterable, Mapping
 from time import perf_counter
 
@@ -39,6 +38,7 @@ from sklearn_superior.model_selection._comparison_result import (
 from sklearn_superior.utils._params import check_integer
 from sklearn_superior.utils._progress import show_progress
 from sklearn_superior.utils._sklearn_compat import take_rows
+from sklearn_superior.utils._warnings import warn
 
 DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 _VALIDATION_FRACTION = 0.2
@@ -333,8 +333,6 @@ def _report_errors(errors, n_jobs):
             raise ValueError(
                 f"All {n_jobs} trainings failed. {where}: {error['error']}"
             )
-        warnings.warn(
+        warn(
             f"{where} failed and is left out: {error['error']}",
-            UserWarning,
-            stacklevel=3,
         )

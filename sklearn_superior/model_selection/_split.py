@@ -1,12 +1,11 @@
 """h-block cross-validation: contiguous blocks of every series move along."""
 
-import warnings
-
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_superior.model_selection._series import find_series
 from sklearn_superior.utils._params import check_integer
+from sklearn_superior.utils._warnings import warn
 
 _TRAIN, _VALIDATION, _TEST, _DROPPED = range(4)
 
@@ -272,12 +271,10 @@ class HBlockSplit(BaseCrossValidator):
             n_trained = np.where(roles == _TRAIN, cells.lengths, 0).sum(axis=1)
             if not n_trained.all():
                 names = series.names[n_trained == 0]
-                warnings.warn(
+                warn(
                     f"gap={self.gap} leaves no training row of {len(names)} of "
                     f"{len(series.names)} groups in fold {k}, among them "
                     f"{names[0].item()!r}.",
-                    UserWarning,
-                    stacklevel=4,
                 )
                 return
 

@@ -1,6 +1,5 @@
 """Windows that slide over series and never cross from one into another."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.model_selection._series import distinct, find_series
 from sklearn_superior.utils._params import check_integer, check_real
+from sklearn_superior.utils._warnings import warn
 
 
 class Windows(NamedTuple):
@@ -194,11 +194,9 @@ def _window_starts(series, length, step, *, named):
     if named and is_short.any():
         names = ", ".join(map(repr, series.names[is_short][:10].tolist()))
         dots = ", …" if is_short.sum() > 10 else ""
-        warnings.warn(
+        warn(
             f"Groups that are shorter than length={length} and yield no window: "
             f"{names}{dots}.",
-            UserWarning,
-            stacklevel=3,
         )
     counts = np.where(is_short, 0, (sizes - length) // step + 1)
     owner = np.repeat(np.arange(len(sizes)), counts)
@@ -227,10 +225,8 @@ def _label_windows(codes, begin, length, label):
         n_changes = np.concatenate([[0], np.cumsum(codes[1:] != codes[:-1])])
         is_pure = n_changes[begin] == n_changes[begin + length - 1]
         if not is_pure.any():
-            warnings.warn(
+            warn(
                 f"label='drop' drops all {len(begin)} windows: each has mixed labels.",
-                UserWarning,
-                stacklevel=3,
             )
         return codes[begin], is_pure
     best = np.zeros(len(begin), dtype=codes.dtype)

@@ -1,7 +1,6 @@
 """Training epoch by epoch, for early stopping and for comparisons."""
 
 import math
-import warnings
 from time import perf_counter
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.special import softmax
 
 from sklearn_superior.early_stopping import Stages
 from sklearn_superior.neural_network._input import check_windows
+from sklearn_superior.utils._warnings import warn
 
 
 class CNNStages(Stages):
@@ -94,11 +94,9 @@ class CNNStages(Stages):
             )
         self.losses.pop()
         self.times.pop()
-        warnings.warn(
+        warn(
             f"Training diverged in epoch {epoch}; the best epoch before is kept. "
             f"{advice}",
-            UserWarning,
-            stacklevel=7,
         )
 
     def facts(self):
