@@ -147,11 +147,11 @@ _D2 = """Share of the penalized {title} that the predictions explain.
 _TEMPLATES = {"loss": _LOSS, "samples": _SAMPLES, "d2": _D2}
 
 
-def describe(function, rule, *, kind):
+def describe(function, rule, *, kind, template=None):
     """Name `function` after `rule` and give it its docstring, then return it."""
     own_option = _SCALE if rule.scales else _NORMALIZE if kind == "loss" else ""
     function.__name__ = function.__qualname__ = getattr(rule, f"{kind}_name")
-    function.__doc__ = _TEMPLATES[kind].format(
+    function.__doc__ = (template or _TEMPLATES[kind]).format(
         title=rule.title,
         formula=rule.formula,
         loss_name=rule.loss_name,

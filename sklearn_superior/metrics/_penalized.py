@@ -7,6 +7,7 @@ from sklearn_superior.metrics._reduce import class_weights, loss_sums, sample_lo
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import (
     check_forecast,
+    check_normalize,
     check_option,
     check_penalty,
     check_total,
@@ -54,10 +55,7 @@ def make_loss(rule):
         ties="first",
         normalize=True,
     ):
-        if not isinstance(normalize, bool | np.bool_):
-            raise TypeError(
-                f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
-            )
+        check_normalize(normalize)
         total, weight = weighted_sums(
             rule,
             y_true,

@@ -131,6 +131,14 @@ def check_option(name, value, allowed):
         )
 
 
+def check_normalize(normalize):
+    """Check that `normalize` is a bool."""
+    if not isinstance(normalize, bool | np.bool_):
+        raise TypeError(
+            f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
+        )
+
+
 def check_penalty(penalty):
     """Check that `penalty` is ``"paper"``, ``"minimal"`` or a number from 0 up."""
     if isinstance(penalty, str) and penalty in {"paper", "minimal"}:

@@ -1,0 +1,302 @@
+"""The losses of data that lies in blocks, on one machine or many, through Dask.
+
+Every block of rows is reduced to a few sums where it lies, and these are merged.
+"""
+
+import warnings
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from sklearn_superior.metrics._docstrings import describe
+from sklearn_superior.metrics._labels import HostTargets, unique_labels
+from sklearn_superior.metrics._penalized import weighted_sums
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._validation import (
+    check_forecast,
+    check_normalize,
+    check_total,
+)
+from sklearn_superior.utils._optional import import_optional
+
+_DOC = """Penalized {title} of Dask arrays and data frames; lower is better.
+
+    Parameters
+    ----------
+    y_true : dask array, series or data frame, or array-like
+        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
+
+    y_proba : dask array, series or data frame
+        Predicted probabilities of shape (n_samples, n_classes), with the columns in
+        the order of the sorted labels; or of shape (n_samples,) or (n_samples, 1) for
+        the class `pos_label` of two.
+
+    sample_weight : dask array or series, or array-like, default=None
+        Sample weights.
+
+    {options}{own_option}
+
+    Returns
+    -------
+    loss : dask array of shape ()
+        The weighted mean of the samples' losses{or_sum}. Nothing is computed before
+        ``loss.compute()`` or ``float(loss)``; then every block of rows is read once
+        and reduced to a few sums, and only these are moved.
+
+    See Also
+    --------
+    sklearn_superior.metrics.{loss_name} : The loss of data in memory, with the formula.
+
+    Notes
+    -----
+    A block may be empty or lack some classes. If `labels` is None, such a block is
+    scored once more for each class that it lacks: pass `labels` if many do.
+
+    `y_true` and `sample_weight` are brought into the blocks of `y_proba`. Where the
+    sizes of blocks are not known, as in data frames, there must be as many blocks, and
+    as many rows in each, which is checked when the loss is computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_superior.integrations.dask import {loss_name}
+    >>> y_true = da.from_array([1, 1], chunks=1)
+    >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
+    >>> loss = {loss_name}(y_true, y_proba, labels=[0, 1, 2])
+    >>> float(loss)
+    {example:.5f}
+    """
+
+
+def _make_loss(rule):
+    """Make the lazy loss of a scoring rule."""
+
+    def scaled(
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+        scale="sum",
+    ):
+        options = {"penalty": penalty, "ties": ties, "scale": scale}
+        return _lazy_loss(
+            rule, y_true, y_proba, sample_weight, labels, pos_label, options
+        )
+
+    def plain(
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        penalty="paper",
+        ties="first",
+        normalize=True,
+    ):
+        check_normalize(normalize)
+        options = {"penalty": penalty, "ties": ties}
+        return _lazy_loss(
+            rule, y_true, y_proba, sample_weight, labels, pos_label, options, normalize
+        )
+
+    return describe(scaled if rule.scales else plain, rule, kind="loss", template=_DOC)
+
+
+def _lazy_loss(
+    rule, y_true, y_proba, sample_weight, labels, pos_label, options, normalize=True
+):
+    da = import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
+    weighted_sums(rule, [0, 1], [0.5, 0.5], **options)  # bad options are told now
+
+    y_proba = _as_dask_array(y_proba, "y_proba", da)
+    y_true = _in_same_blocks(y_true, "y_true", y_proba, da)
+    arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
+    if sample_weight is not None:
+        sample_weight = _in_same_blocks(sample_weight, "sample_weight", y_proba, da)
+        arrays += [sample_weight, "i"]
+    shape = y_proba.shape
+    if labels is not None:
+        labels = _check_classes(np.unique(labels), labels, shape, pos_label)
+
+    parts = da.blockwise(
+        _reduced,
+        "i",
+        *arrays,
+        rule=rule.name,
+        labels=labels,
+        pos_label=pos_label,
+        options=options,
+        adjust_chunks={"i": lambda n_rows: 1},
+        align_arrays=False,
+        concatenate=True,  # blocks of columns
+        meta=np.empty(0, dtype=object),
+    )
+    return da.blockwise(
+        _merged,
+        "",
+        parts,
+        "i",
+        shape=shape,
+        pos_label=pos_label,
+        normalize=normalize,
+        concatenate=True,
+        meta=np.empty((), dtype=np.float64),
+    )
+
+
+def _as_dask_array(values, name, da):
+    if hasattr(values, "to_dask_array"):  # a series or a data frame
+        with warnings.catch_warnings():  # of text and categories, which become objects
+            warnings.simplefilter("ignore", UserWarning)
+            values = values.to_dask_array()
+    if not isinstance(values, da.Array):
+        raise TypeError(
+            f"{name} must be a dask array, series or data frame. "
+            f"Got a {type(values).__name__}; the losses in sklearn_superior.metrics "
+            "are for data in memory."
+        )
+    if values.ndim not in (1, 2):
+        raise ValueError(f"{name} must have one or two axes. Got {values.ndim}.")
+    if values.ndim == 2 and isnan(values.shape[1]):
+        raise ValueError(
+            f"{name} must have a known number of columns. Call its compute_chunk_sizes "
+            "first."
+        )
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _in_same_blocks(values, name, y_proba, da):
+    """`values` with the rows in the same blocks as those of `y_proba`."""
+    n_rows, rows = y_proba.shape[0], y_proba.chunks[0]
+    if not (hasattr(values, "to_dask_array") or isinstance(values, da.Array)):
+        values = np.asarray(values)
+        values = da.from_array(values, chunks=(len(values), *values.shape[1:]))
+    values = _as_dask_array(values, name, da)
+    if isnan(n_rows) or isnan(values.shape[0]):
+        if len(rows) != len(values.chunks[0]):
+            raise ValueError(
+                f"{name} and y_proba must have the same number of blocks of rows, "
+                "because the sizes of blocks are not known. Got "
+                f"{len(values.chunks[0])} and {len(rows)}. Call compute_chunk_sizes "
+                "of both, or partition them alike."
+            )
+        return values
+    if values.shape[0] != n_rows:
+        raise ValueError(
+            f"{name} and y_proba must have the same number of rows. "
+            f"Got {values.shape[0]} and {n_rows}."
+        )
+    return values.rechunk({0: rows})
+
+
+def _check_classes(classes, labels, shape, pos_label):
+    """Return all classes, sorted, if they fit a `y_proba` of this shape."""
+    y_proba = np.full((len(classes), *shape[1:]), 0.5)
+    return check_forecast(classes, y_proba, labels=labels, pos_label=pos_label).classes
+
+
+@dataclass
+class _Part:
+    """What is left of a block of rows.
+
+    ``sums[shift, rank]`` are the losses of the rows of class ``classes[rank]``, should
+    it turn out that `shift` lesser classes do not occur in the block. If all occur
+    there is one row, of which only the sum matters.
+    """
+
+    classes: np.ndarray
+    sums: np.ndarray
+    weight: float
+
+    def total(self, all_classes):
+        """Sum of the losses, now that all classes are known."""
+        rank = np.arange(len(self.classes))
+        shift = np.searchsorted(all_classes, self.classes) - rank
+        return float(self.sums[shift, rank].sum())
+
+
+def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, options):
+    """Array of the one `_Part` of a block, or of None if the block has no rows."""
+    sizes = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
+    sizes = {name: len(array) for name, array in sizes.items() if array is not None}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            "Blocks that belong together must have the same number of rows. "
+            f"Got {sizes}. Partition the data alike."
+        )
+    part = np.empty(1, dtype=object)
+    if len(y_true):
+        part[0] = _part(
+            RULES[rule], y_true, y_proba, sample_weight, labels, pos_label, options
+        )
+    return part
+
+
+def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
+    y_true = np.asarray(y_true)
+    if labels is not None:
+        classes = labels
+    elif y_true.ndim == 2:
+        classes = np.arange(y_true.shape[1])
+    else:
+        classes = unique_labels(y_true, "y_true")
+    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
+    n_missing = n_classes - len(classes)
+    sums = np.zeros((max(n_missing, 0) + 1, len(classes)))
+    if n_missing <= 0:
+        sums[0, 0], weight = weighted_sums(
+            rule,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            **options,
+        )
+        return _Part(classes, sums, weight)
+
+    weight = 0.0
+    index, _ = HostTargets(y_true, classes, np, None).read(0, len(y_true))
+    for rank, label in enumerate(classes):
+        rows = np.flatnonzero(index == rank)
+        w = None if sample_weight is None else sample_weight[rows]
+        for shift in range(n_missing + 1):
+            column = rank + shift
+            if pos_label is None or y_proba.ndim == 2:
+                positive = None
+            else:
+                positive = column if label == pos_label else 1 - column
+            sums[shift, rank], weight_of_class = weighted_sums(
+                rule,
+                np.full(len(rows), column),
+                y_proba[rows],
+                sample_weight=w,
+                labels=np.arange(n_classes),
+                pos_label=positive,
+                **options,
+            )
+        weight += weight_of_class
+    return _Part(classes, sums, weight)
+
+
+def _merged(parts, *, shape, pos_label, normalize):
+    parts = [part for part in parts if part is not None]
+    if not parts:
+        raise ValueError("y_proba must have at least one row. Got none.")
+    found = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
+    classes = _check_classes(found, None, shape, pos_label)
+    total = sum(part.total(classes) for part in parts)
+    weight = sum(part.weight for part in parts)
+    check_total(weight)
+    return np.float64(total / weight if normalize else total)
+
+
+_LOSSES = [_make_loss(rule) for rule in RULES.values()]
+globals().update({function.__name__: function for function in _LOSSES})
+__all__ = [function.__name__ for function in _LOSSES]

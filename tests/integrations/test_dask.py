@@ -1,0 +1,278 @@
+"""The lazy losses against the plain ones, and what they move and hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from sklearn_superior import metrics
+from sklearn_superior.integrations import dask as lazy
+from tests.metrics.forecasts import forecasts, random_forecast
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+NAMES = lazy.__all__
+names = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@st.composite
+def sizes(draw, total):
+    """Sizes of blocks, some of them empty."""
+    cuts = draw(st.lists(st.integers(0, total), max_size=5))
+    return tuple(np.diff([0, *sorted(cuts), total]).tolist())
+
+
+@names
+@given(data=st.data())
+def test_equals_the_plain_loss(name, data):
+    y_index, y_proba = data.draw(forecasts(max_classes=6, max_samples=30))
+    n_samples, n_classes = y_proba.shape
+    classes = data.draw(
+        st.sampled_from([np.arange(6) * 3 - 4, np.array(list("fbadce"))])
+    )
+    classes = np.sort(classes[:n_classes])
+    y_true = classes[y_index]
+    options = {
+        "penalty": data.draw(st.sampled_from(["paper", "minimal", 0.3])),
+        "ties": data.draw(st.sampled_from(["first", "split", "correct"])),
+        "labels": data.draw(st.sampled_from([None, classes])),
+    }
+    if options["labels"] is None and data.draw(st.booleans()):
+        y_true[:n_classes] = classes[: len(y_true)]  # each of them, if there is room
+    weight = data.draw(st.sampled_from([None, "random", "zeros"]))
+    if weight is not None:
+        seed = data.draw(st.integers(0, 1000))
+        weight = np.random.default_rng(seed).random(n_samples) * (weight == "random")
+        weight[0] = 1.0
+    column_sizes = data.draw(st.sampled_from([(n_classes,), (1, n_classes - 1)]))
+    rows = data.draw(sizes(n_samples))
+    lazy_y = da.from_array(y_true, chunks=(data.draw(sizes(n_samples)),))
+    lazy_proba = da.from_array(y_proba, chunks=(rows, column_sizes))
+    if data.draw(st.booleans()):  # sizes that are not known: the blocks must agree
+        lazy_y = da.from_array(y_true, chunks=(rows,))
+        lazy_proba._chunks = ((np.nan,) * len(rows), column_sizes)
+        if weight is not None:
+            lazy_weight = da.from_array(weight, chunks=(rows,))
+    elif weight is not None:
+        lazy_weight = da.from_array(weight, chunks=(data.draw(sizes(n_samples)),))
+    if weight is None:
+        lazy_weight = None
+
+    def lazy_loss():
+        return float(
+            getattr(lazy, name)(
+                lazy_y, lazy_proba, sample_weight=lazy_weight, **options
+            )
+        )
+
+    def plain_loss():
+        return getattr(metrics, name)(y_true, y_proba, sample_weight=weight, **options)
+
+    expected = value_or_message(plain_loss)
+    if isinstance(expected, str):
+        assert value_or_message(lazy_loss) == expected
+    else:
+        assert_allclose(lazy_loss(), expected, rtol=1e-12, atol=1e-15)
+
+
+def value_or_message(function):
+    try:
+        return function()
+    except ValueError as exc:
+        return str(exc)
+
+
+@names
+@given(data=st.data())
+def test_one_column(name, data):
+    y_index, y_proba = data.draw(forecasts(max_classes=2, max_samples=12))
+    y_true = np.array(["no", "yes"])[y_index]
+    options = {
+        "labels": data.draw(st.sampled_from([None, ["no", "yes"]])),
+        "pos_label": data.draw(st.sampled_from([None, "no", "yes"])),
+        "ties": data.draw(st.sampled_from(["first", "split", "correct"])),
+    }
+    if len(set(y_true)) < 2:
+        options["labels"] = ["no", "yes"]
+    rows = data.draw(sizes(len(y_true)))
+    column = y_proba[:, 1]
+    expected = getattr(metrics, name)(y_true, column, **options)
+    for values in (column, column[:, None]):
+        proba = da.from_array(values, chunks=(rows, 1)[: values.ndim])
+        loss = getattr(lazy, name)(da.from_array(y_true, chunks=3), proba, **options)
+        assert_allclose(float(loss), expected, rtol=1e-12, atol=1e-15)
+
+
+def data(n_samples=200, n_classes=4, chunks=30):
+    y_true, y_proba = random_forecast(np.random.default_rng(0), n_samples, n_classes)
+    return y_true, y_proba, da.from_array(y_proba, chunks=(chunks, -1))
+
+
+@names
+def test_kinds_of_input(name):
+    y_true, y_proba, lazy_proba = data()
+    weight = np.random.default_rng(1).random(len(y_true))
+    loss = getattr(lazy, name)
+    expected = getattr(metrics, name)(y_true, y_proba, sample_weight=weight)
+    for y in (y_true, y_true.tolist(), pd.Series(y_true), y_true[:, None]):
+        assert_allclose(float(loss(y, lazy_proba, sample_weight=weight)), expected)
+    one_hot = da.from_array(np.eye(4)[y_true], chunks=(50, 2))
+    weight_of_all = da.from_array(weight, chunks=200)
+    assert_allclose(
+        float(loss(one_hot, lazy_proba, sample_weight=weight_of_all)), expected
+    )
+
+
+@names
+@pytest.mark.parametrize("dtype", ["int64", "str", "category"])
+def test_data_frames(name, dtype):
+    y_true, y_proba, _ = data()
+    frame = pd.DataFrame(y_proba, columns=list("abcd"))
+    frame["label"] = pd.Series(y_true).astype(dtype)
+    frame["weight"] = np.random.default_rng(1).random(len(y_true))
+    kept = frame[frame["weight"] > 0.3]
+    expected = getattr(metrics, name)(
+        kept["label"], kept[list("abcd")], sample_weight=kept["weight"]
+    )
+    lazy_frame = dd.from_pandas(frame, npartitions=7)
+    lazy_frame = lazy_frame[lazy_frame["weight"] > 0.3]  # sizes are not known
+    loss = getattr(lazy, name)(
+        lazy_frame["label"],
+        lazy_frame[list("abcd")],
+        sample_weight=lazy_frame["weight"],
+    )
+    assert_allclose(float(loss), expected, rtol=1e-12)
+
+
+def test_normalize_and_scale():
+    y_true, y_proba, lazy_proba = data()
+    assert_allclose(
+        float(lazy.penalized_log_loss(y_true, lazy_proba, normalize=False)),
+        metrics.penalized_log_loss(y_true, y_proba, normalize=False),
+        rtol=1e-12,
+    )
+    assert_allclose(
+        float(lazy.penalized_brier_score_loss(y_true, lazy_proba, scale="mean")),
+        metrics.penalized_brier_score_loss(y_true, y_proba, scale="mean"),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("labels", [None, range(4)])
+def test_lazy_and_every_block_read_once(labels):
+    y_true, y_proba, lazy_proba = data()
+    read = []
+
+    def noted(block, what):
+        read.append(what)
+        return block
+
+    lazy_y = da.from_array(y_true, chunks=30)
+    lazy_y = lazy_y.map_blocks(noted, "y", meta=y_true[:0])
+    lazy_proba = lazy_proba.map_blocks(noted, "proba", meta=y_proba[:0])
+    loss = lazy.penalized_brier_score_loss(lazy_y, lazy_proba, labels=labels)
+    assert loss.shape == ()
+    assert loss.dtype == np.float64
+    assert read == []
+    loss.compute()
+    assert sorted(read) == ["proba"] * 7 + ["y"] * 7
+
+
+def test_values_come_with_other_lazy_values():
+    y_true, y_proba, lazy_proba = data()
+    pbs = lazy.penalized_brier_score_loss(y_true, lazy_proba)
+    both = dask.compute(pbs, lazy.penalized_log_loss(y_true, lazy_proba), pbs / 2)
+    assert_allclose(both[0], metrics.penalized_brier_score_loss(y_true, y_proba))
+    assert_allclose(both[1], metrics.penalized_log_loss(y_true, y_proba))
+    assert_allclose(both[2], both[0] / 2)
+
+
+def test_bad_input_is_told_at_once():
+    y_true, y_proba, lazy_proba = data()
+    loss = lazy.penalized_brier_score_loss
+    unknown = lazy_proba[da.from_array(y_true, chunks=30) < 9]
+    cases = [
+        (TypeError, "y_proba must be a dask array.*ndarray", (y_true, y_proba), {}),
+        (
+            ValueError,
+            "y_true and y_proba .* rows. Got 3 and 200",
+            ([0, 1, 1], lazy_proba),
+            {},
+        ),
+        (
+            ValueError,
+            "sample_weight and y_proba .* Got 2 and 200",
+            (y_true, lazy_proba),
+            {"sample_weight": [1, 2]},
+        ),
+        (ValueError, "same number of blocks.* Got 1 and 7", (y_true, unknown), {}),
+        (ValueError, "'ties' parameter", (y_true, lazy_proba), {"ties": "last"}),
+        (ValueError, "'penalty' parameter", (y_true, lazy_proba), {"penalty": -1}),
+        (ValueError, "'scale' parameter", (y_true, lazy_proba), {"scale": 2}),
+        (
+            ValueError,
+            "labels holds 3 distinct",
+            (y_true, lazy_proba),
+            {"labels": [0, 1, 2]},
+        ),
+        (
+            ValueError,
+            "'pos_label' parameter",
+            (y_true, lazy_proba),
+            {"labels": range(4), "pos_label": 7},
+        ),
+        (
+            ValueError,
+            "y_proba must have one or two axes. Got 3",
+            (y_true, lazy_proba[None]),
+            {},
+        ),
+    ]
+    for error, message, arguments, options in cases:
+        with pytest.raises(error, match=message):
+            loss(*arguments, **options)
+    with pytest.raises(TypeError, match="'normalize' parameter must be a bool"):
+        lazy.penalized_log_loss(y_true, lazy_proba, normalize=1)
+    with pytest.warns(UserWarning, match="sorted labels") as caught:
+        loss(y_true, lazy_proba, labels=[3, 1, 2, 0])
+    assert [w.filename for w in caught] == [__file__]
+
+
+def test_bad_values_are_told_when_they_are_read():
+    y_true, y_proba, lazy_proba = data()
+    loss = lazy.penalized_brier_score_loss
+    cases = [
+        (
+            "must not be zero for all",
+            (y_true, lazy_proba),
+            {"sample_weight": y_true * 0},
+        ),
+        ("must be non-negative", (y_true, lazy_proba), {"sample_weight": y_true - 1}),
+        ("not logits", (y_true, lazy_proba * 3), {}),
+        ("must not contain NaN", (y_true, lazy_proba * np.nan), {}),
+        (
+            "labels .* not among the classes",
+            (y_true + 1, lazy_proba),
+            {"labels": range(4)},
+        ),
+        ("'pos_label' parameter", (y_true, lazy_proba), {"pos_label": 7}),
+        ("at least one row", (y_true[:0], lazy_proba[:0]), {}),
+    ]
+    for message, arguments, options in cases:
+        lazy_loss = loss(*arguments, **options)
+        with pytest.raises(ValueError, match=message):
+            lazy_loss.compute()
+    rows = da.from_array(y_true, chunks=30)
+    lazy_loss = loss(rows[rows != 1], lazy_proba[rows != 2])
+    with pytest.raises(ValueError, match="belong together .*'y_true': .*Partition"):
+        lazy_loss.compute()
