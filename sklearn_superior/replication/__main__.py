@@ -2,7 +2,10 @@
 
 import argparse
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+
+from joblib import parallel_config
 
 from sklearn_superior.datasets import list_paper_datasets
 from sklearn_superior.replication._protocol import (
@@ -12,6 +15,7 @@ from sklearn_superior.replication._protocol import (
     make_jobs,
 )
 from sklearn_superior.replication._run import run
+from sklearn_superior.utils._optional import import_optional
 
 _LOSSES = ("brier", "log_loss")
 
@@ -61,6 +65,12 @@ def _make_parser():
     add("--folds", type=_positive, help="folds of each data set; default: 5")
     add("--repeats", type=_positive, default=1, help="trainings of each fold")
     add("--jobs", type=_jobs, help="trainings at once; -1: all cores; default: 1")
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="train on a Dask cluster, for example tcp://host:8786, whose workers see "
+        "the same files; as many trainings at once as it has threads",
+    )
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add("--data-home", help="folder of the data sets")
     add("--quick", action="store_true", help="12 epochs, 2 folds, made-up data")
@@ -115,13 +125,14 @@ def _run(options):
         )
         return 2
     try:
-        n_failed = run(
-            jobs,
-            options.folder,
-            n_jobs=options.jobs,
-            data_home=options.data_home,
-            device=options.device,
-        )
+        with _cluster(options.dask):
+            n_failed = run(
+                jobs,
+                options.folder,
+                n_jobs=options.jobs,
+                data_home=options.data_home,
+                device=options.device,
+            )
     except (OSError, ImportError, ValueError) as exc:
         print(exc, file=sys.stderr)
         return 2
@@ -132,6 +143,17 @@ def _run(options):
     if n_failed:
         print(f"{n_failed} trainings failed.", file=sys.stderr)
     return int(n_failed > 0)
+
+
+@contextmanager
+def _cluster(address):
+    """Send the trainings to the Dask cluster at this address, if there is one."""
+    if address is None:
+        yield
+        return
+    distributed = import_optional("distributed", caller="--dask", extra="dask")
+    with distributed.Client(address), parallel_config(backend="dask"):
+        yield
 
 
 def _report(options):

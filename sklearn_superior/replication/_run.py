@@ -2,6 +2,7 @@
 
 import sys
 import traceback
+from pathlib import Path
 
 from joblib import Parallel, delayed
 
@@ -15,6 +16,8 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
 
     Returns the number of jobs that failed.
     """
+    if data_home is not None:
+        data_home = Path(data_home).resolve()  # workers may be in other folders
     store = RecordStore(folder)
     store.folder.mkdir(parents=True, exist_ok=True)
     if any(job.estimator == "cnn" for job in jobs):

@@ -21,7 +21,7 @@ class RecordStore:
     """
 
     def __init__(self, folder):
-        self.folder = Path(folder)
+        self.folder = Path(folder).resolve()  # workers may be in other folders
 
     def path(self, job):
         """Return the file of a job."""

@@ -2,9 +2,12 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sklearn_superior.integrations import catboost as our_catboost
@@ -13,6 +16,7 @@ from sklearn_superior.integrations import xgboost as our_xgboost
 from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule
 from tests.early_stopping.families import make_data
+from tests.metrics.forecasts import forecasts
 
 NAMES = [prefix + name for name in RULES for prefix in ("", "penalized_")]
 MAKERS = [our_xgboost.eval_metric, our_lightgbm.eval_metric, our_catboost.EvalMetric]
@@ -178,3 +182,73 @@ def test_metrics_print_and_pickle(make):
         restored = pickle.loads(pickle.dumps(metric))
     assert repr(restored) == repr(metric)
     assert "('penalized_brier', penalty='paper', ties='split')" in repr(metric)
+
+
+def on_workers(n_workers, task):
+    """Results of ``task(number of the worker)`` with XGBoost's workers as threads."""
+    collective = pytest.importorskip("xgboost.collective")
+    tracker = pytest.importorskip("xgboost.tracker").RabitTracker(
+        n_workers=n_workers, host_ip="127.0.0.1"
+    )
+    tracker.start()
+    arguments = tracker.worker_args()
+
+    def work(number):
+        with collective.CommunicatorContext(**arguments):
+            return task(number)
+
+    with ThreadPoolExecutor(n_workers) as pool:
+        futures = [pool.submit(work, number) for number in range(n_workers)]
+    return [future.exception() or future.result() for future in futures]
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_xgboost_metric_over_workers(data):
+    y_true, y_proba = data.draw(forecasts(max_classes=5, max_samples=30))
+    name = data.draw(st.sampled_from(NAMES))
+    cuts = sorted(data.draw(st.tuples(*[st.integers(0, len(y_true))] * 2)))
+    parts = np.split(np.arange(len(y_true)), cuts)
+    weight = None
+    if data.draw(st.booleans()):
+        seed = data.draw(st.integers(0, 1000))
+        weight = np.random.default_rng(seed).random(len(y_true)) + 0.1
+    metric = our_xgboost.eval_metric(name)
+    values = on_workers(
+        3,
+        lambda number: metric(
+            y_true[parts[number]],
+            y_proba[parts[number]],
+            None if weight is None else weight[parts[number]],
+        ),
+    )
+    assert_allclose(values, expected(name, y_true, y_proba, weight), rtol=1e-12)
+
+
+def test_xgboost_metric_that_fails_on_one_worker_ends_on_all():
+    metric = our_xgboost.eval_metric()
+    bad = np.array([1, 2, 1])  # as a probability
+    errors = on_workers(
+        3, lambda number: metric([0, 1], [0.25 * bad[number], 0.75 * bad[number]])
+    )
+    assert [type(error) for error in errors] == [RuntimeError, ValueError, RuntimeError]
+    assert "not logits" in str(errors[1])
+    assert "penalized_brier has failed on another worker" in str(errors[0])
+
+
+@pytest.mark.parametrize("kind", ["binary", "five"])
+def test_xgboost_on_a_gpu(kind):
+    xgboost = pytest.importorskip("xgboost")
+    if not pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("no CUDA device")
+    X, y, X_val, y_val, _ = data(kind)
+    model = xgboost.XGBClassifier(
+        n_estimators=20,
+        device="cuda",
+        eval_metric=our_xgboost.eval_metric(),
+        early_stopping_rounds=5,
+    )
+    model.fit(X, y, eval_set=[(X_val, y_val)], verbose=False)
+    history = model.evals_result()["validation_0"]["penalized_brier"]
+    value = expected("penalized_brier", y_val, model.predict_proba(X_val))
+    assert_allclose(history[model.best_iteration], value, rtol=1e-5)
