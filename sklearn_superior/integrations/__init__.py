@@ -3,6 +3,17 @@
 Each module is named after its library, which is needed only to train with it.
 """
 
-from sklearn_superior.integrations import catboost, lightgbm, xgboost
+from importlib import import_module
 
-__all__ = ["catboost", "lightgbm", "xgboost"]
+__all__ = ["catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost"]
+
+
+def __getattr__(name):
+    """Import a module when it is first used."""
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

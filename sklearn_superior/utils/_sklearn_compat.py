@@ -38,6 +38,7 @@ __all__ = [
     "register_scorer_names",
     "take_rows",
     "to_numpy",
+    "torch_namespace",
     "widest_float",
 ]
 
@@ -56,6 +57,13 @@ def array_namespace(array):
         if is_array_api and not _is_numpy_namespace(xp):
             return xp, device
     return np, None
+
+
+def torch_namespace():
+    """Namespace of torch as `array_namespace` gives it, dispatch on or off."""
+    from sklearn.externals.array_api_compat import torch
+
+    return torch
 
 
 def register_scorer_names(scorers):

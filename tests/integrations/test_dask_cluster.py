@@ -211,7 +211,7 @@ def test_comparison_survives_the_loss_of_a_worker(client, killer):
 
 
 def test_replication_survives_the_loss_of_a_worker(client, tmp_path):
-    options = "run --datasets synthetic --estimators hgb --epochs 4 --folds 5 --repeats 2".split()
+    options = "run --datasets synthetic --estimators hgb --epochs 4 --repeats 2".split()
     main([*options, "--folder", str(tmp_path / "here")])
     pids = client.run(os.getpid)
 

@@ -1,0 +1,201 @@
+"""Scoring rules as metrics of torchmetrics, for Lightning and for loops of your own."""
+
+from math import inf
+from zlib import crc32
+
+import numpy as np
+
+from sklearn_superior.metrics._labels import DeviceTargets
+from sklearn_superior.metrics._penalized import weighted_sums
+from sklearn_superior.metrics._reduce import N_SUMS, conclude, loss_findings
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._validation import Forecast, check_total
+from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._sklearn_compat import torch_namespace, widest_float
+
+_caller = {"caller": "sklearn_superior.integrations.torchmetrics"}
+torch = import_optional("torch", **_caller, extra="torchmetrics")
+torchmetrics = import_optional("torchmetrics", **_caller, extra="torchmetrics")
+
+__all__ = ["PenalizedBrierScore", "PenalizedLogLoss"]
+
+
+class _PenalizedLoss(torchmetrics.Metric):
+    is_differentiable = False
+    higher_is_better = False
+    full_state_update = False
+    plot_lower_bound = 0.0
+
+    def __init__(self, rule, options, kwargs):
+        super().__init__(**kwargs)
+        weighted_sums(RULES[rule], [0, 1], [0.5, 0.5], **options)  # told now
+        self._rule, self._options = rule, options
+        # MetricCollection takes metrics for the same if their states are equal after
+        # the first batch, as those of perfect predictions can be: this number differs.
+        mark = float(crc32(repr((rule, options)).encode()))
+        sums = torch.zeros(N_SUMS, dtype=torch.float64)
+        maxima = torch.tensor([-inf] * 8 + [mark], dtype=torch.float64)
+        self.add_state("sums", sums, dist_reduce_fx="sum")
+        self.add_state("maxima", maxima, dist_reduce_fx="max")
+
+    def update(self, preds, target, sample_weight=None):
+        """Add a batch."""
+        preds, n_classes = _check_preds(preds)
+        target = _check_rows("target", target, preds, n_columns=n_classes)
+        if sample_weight is not None:
+            sample_weight = _check_rows("sample_weight", sample_weight, preds)
+        if len(preds) == 0:
+            return
+        xp, device = torch_namespace(), preds.device
+        classes = np.arange(n_classes)
+        forecast = Forecast(
+            xp=xp,
+            device=device,
+            proba=preds,
+            targets=DeviceTargets(target, classes, xp, device),
+            classes=classes,
+            positive=1,
+            sample_weight=sample_weight,
+            eps=torch.finfo(preds.dtype).eps,
+            dtype=widest_float(xp, device),
+        )
+        rule, options = RULES[self._rule], dict(self._options)
+        scale = rule.scale(options.pop("scale", None), n_classes)
+        found = loss_findings(forecast, rule, **options)
+        extra = found.new_tensor([forecast.eps, n_classes, -n_classes, -inf])
+        maxima = torch.cat([found[N_SUMS:], extra])
+        sums = torch.cat([found[:1] * scale, found[1:N_SUMS]])
+        self.sums = self.sums + sums
+        self.maxima = torch.maximum(self.maxima, maxima)
+
+    def compute(self):
+        """Return the weighted mean of all batches, from all processes."""
+        found = torch.cat([self.sums, self.maxima]).tolist()  # the one transfer
+        *found, eps, most, minus_least, _ = found
+        if most == -inf:
+            raise ValueError("There is no sample yet: compute needs an update before.")
+        if most != -minus_least:
+            raise ValueError(
+                "preds must be for the same number of classes in each update. "
+                f"Got {-minus_least:.0f} to {most:.0f} classes."
+            )
+        fault = f"are neither class numbers below {most:.0f} nor one-hot"
+        _, weight = conclude(found, eps, fault, names=("target", "preds"))
+        check_total(weight)
+        return self.sums[0] / self.sums[1]
+
+
+def _check_preds(preds):
+    """Return probabilities of shape (n,) or (n, n_classes), and n_classes."""
+    if not (isinstance(preds, torch.Tensor) and preds.is_floating_point()):
+        kind = getattr(preds, "dtype", type(preds).__name__)
+        raise TypeError(f"preds must be a tensor of floats. Got {kind}.")
+    if preds.ndim not in (1, 2) or preds.shape[1:] == (0,):
+        raise ValueError(
+            "preds must be of shape (n_samples,) or (n_samples, n_classes). "
+            f"Got {tuple(preds.shape)}."
+        )
+    preds = _without_column_axis(preds.detach())
+    return preds, preds.shape[1] if preds.ndim == 2 else 2
+
+
+def _check_rows(name, values, preds, *, n_columns=None):
+    """Return `values` with a number, or a row of so many, for each row of `preds`."""
+    if not isinstance(values, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor. Got a {type(values).__name__}.")
+    values = _without_column_axis(values)
+    allowed = [(len(preds),)] + ([(len(preds), n_columns)] if n_columns else [])
+    if tuple(values.shape) not in allowed:
+        raise ValueError(
+            f"{name} must be of shape {' or '.join(map(str, allowed))}, to fit preds. "
+            f"Got {tuple(values.shape)}."
+        )
+    return values
+
+
+def _without_column_axis(values):
+    return values[:, 0] if values.shape[1:] == (1,) else values
+
+
+class PenalizedBrierScore(_PenalizedLoss):
+    """Penalized Brier score of probabilities; lower is better.
+
+    Parameters
+    ----------
+    penalty : {"paper", "minimal"} or float, default="paper"
+        What a wrong prediction costs on top; 0 gives the Brier score.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What is predicted when several classes share the highest probability.
+
+    scale : {"sum", "mean", "half"}, default="sum"
+        Factor of the whole loss, penalty included.
+
+    **kwargs : dict
+        Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
+
+    See Also
+    --------
+    PenalizedLogLoss : The same for the log loss.
+    sklearn_superior.metrics.penalized_brier_score_loss : The same number from arrays,
+        with the formula and more about the options.
+
+    Notes
+    -----
+    ``update(preds, target, sample_weight=None)`` takes probabilities, not logits: a
+    column for each class, or a single one for class 1 of two. `target` holds the
+    numbers of the classes, from 0 up, or is one-hot. A batch is reduced to a few sums
+    in float64 on its device, which is not waited for.
+
+    ``compute()`` returns the weighted mean of all samples so far, of all processes in
+    a distributed training. Only then are values that are not valid reported.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_superior.integrations.torchmetrics import PenalizedBrierScore
+    >>> metric = PenalizedBrierScore()
+    >>> metric.update(torch.tensor([[0.33, 0.34, 0.33]]), torch.tensor([1]))
+    >>> metric.update(torch.tensor([[0.51, 0.49, 0.00]]), torch.tensor([1]))
+    >>> metric.compute().item()
+    0.92013
+    """
+
+    def __init__(self, *, penalty="paper", ties="first", scale="sum", **kwargs):
+        options = {"penalty": penalty, "ties": ties, "scale": scale}
+        super().__init__("brier", options, kwargs)
+
+
+class PenalizedLogLoss(_PenalizedLoss):
+    """Penalized log loss of probabilities; lower is better.
+
+    Parameters
+    ----------
+    penalty : {"paper", "minimal"} or float, default="paper"
+        What a wrong prediction costs on top; 0 gives the log loss.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What is predicted when several classes share the highest probability.
+
+    **kwargs : dict
+        Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
+
+    See Also
+    --------
+    PenalizedBrierScore : The same for the Brier score; tells more.
+    sklearn_superior.metrics.penalized_log_loss : The same number from arrays, with the
+        formula and more about the options.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_superior.integrations.torchmetrics import PenalizedLogLoss
+    >>> metric = PenalizedLogLoss()
+    >>> metric.update(torch.tensor([[0.33, 0.34, 0.33]]), torch.tensor([1]))
+    >>> metric.update(torch.tensor([[0.51, 0.49, 0.00]]), torch.tensor([1]))
+    >>> metric.compute().item()
+    1.44538
+    """
+
+    def __init__(self, *, penalty="paper", ties="first", **kwargs):
+        super().__init__("log_loss", {"penalty": penalty, "ties": ties}, kwargs)
