@@ -4,6 +4,7 @@ import os
 
 # scikit-learn's array API dispatch needs it, before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+os.environ.setdefault("KERAS_BACKEND", "torch")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 from hypothesis import settings

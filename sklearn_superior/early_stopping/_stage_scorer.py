@@ -13,10 +13,11 @@ class StageView(ClassifierMixin, BaseEstimator):
     """What a scorer sees of a stage: a classifier that knows its predictions."""
 
     @classmethod
-    def of(cls, classes, X, y_proba):
+    def of(cls, classes, X, y_proba, name="scoring"):
         """Return a view of the probabilities that a stage gives for `X`."""
         view = cls()
         view.classes_, view._X, view._y_proba = classes, X, y_proba
+        view._name = name
         return view
 
     def fit(self, X, y):
@@ -27,8 +28,8 @@ class StageView(ClassifierMixin, BaseEstimator):
         """Return the probabilities of the stage."""
         if X is not self._X:
             raise ValueError(
-                "The 'scoring' parameter must be a scorer that predicts the validation "
-                "data as a whole: predictions of other data are not at hand."
+                f"The {self._name!r} parameter must be a scorer that predicts the "
+                "validation data as a whole: predictions of other data are not at hand."
             )
         return self._y_proba
 
@@ -54,10 +55,13 @@ class StageScorer:
 
     X, y, sample_weight : array-like
         The data that is predicted.
+
+    name : str, default="scoring"
+        What the caller's parameter is called.
     """
 
-    def __init__(self, scoring, classes, X, y, sample_weight=None):
-        self._scorer = check_scorer(scoring)
+    def __init__(self, scoring, classes, X, y, sample_weight=None, *, name="scoring"):
+        self._scorer, self._name = check_scorer(scoring, name), name
         self._classes, self._X, self._y = classes, X, y
         # Classes that only the validation data has count with probability 0.
         self._all_classes = np.union1d(classes, y)
@@ -79,18 +83,18 @@ class StageScorer:
     def __call__(self, y_proba):
         """Return the score; greater is better."""
         y_proba = expand_classes(y_proba, self._classes, self._all_classes)
-        view = StageView.of(self._all_classes, self._X, y_proba)
+        view = StageView.of(self._all_classes, self._X, y_proba, self._name)
         score = self._scorer(view, self._X, self._y, **self._options)
         try:
             return float(score)
         except (TypeError, ValueError) as exc:
             raise ValueError(
-                f"The 'scoring' parameter must return a number. Got {score!r}."
+                f"The {self._name!r} parameter must return a number. Got {score!r}."
             ) from exc
 
 
-def check_scorer(scoring):
-    """Return the scorer that `scoring` means."""
+def check_scorer(scoring, name="scoring"):
+    """Return the scorer that `scoring` means; `name` is that of the parameter."""
     if scoring is None:
         scoring = "neg_penalized_brier_score"
     if isinstance(scoring, str):
@@ -98,13 +102,13 @@ def check_scorer(scoring):
             return get_scorer(scoring)
         except ValueError as exc:
             raise ValueError(
-                "The 'scoring' parameter must be a scorer or the name of one. "
+                f"The {name!r} parameter must be a scorer or the name of one. "
                 f"Got {scoring!r}; sklearn.metrics.get_scorer_names() and the scoring "
                 "names of sklearn_superior.metrics are known."
             ) from exc
     if not callable(scoring):
         raise ValueError(
-            "The 'scoring' parameter must be a str, a callable or None. "
+            f"The {name!r} parameter must be a str, a callable or None. "
             f"Got {scoring!r}."
         )
     if (
@@ -112,7 +116,7 @@ def check_scorer(scoring):
         is scoring
     ):
         raise ValueError(
-            f"The 'scoring' parameter must be a scorer. Got the metric "
+            f"The {name!r} parameter must be a scorer. Got the metric "
             f"{scoring.__name__}; take a scorer such as neg_penalized_brier_scorer."
         )
     return check_scoring(StageView(), scoring=scoring)

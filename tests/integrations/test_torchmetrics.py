@@ -204,7 +204,7 @@ def test_bad_shapes_and_types_are_told_at_once():
         (
             ValueError,
             r"preds must be of shape.*\(1, 4, 3\)",
-            (preds[..., None], target),
+            (preds[None], target),
         ),
         (TypeError, "target must be a tensor. Got a list", (preds, [0, 1, 2, 0])),
         (ValueError, r"target .* \(4,\) or \(4, 3\).* Got \(2,\)", (preds, target[:2])),

@@ -1,0 +1,184 @@
+"""Scores of validation data in the training loop of Keras."""
+
+import sys
+
+import numpy as np
+
+from sklearn_superior.early_stopping._stage_scorer import StageScorer, check_scorer
+from sklearn_superior.utils._optional import import_optional
+
+keras = import_optional(
+    "keras", caller="sklearn_superior.integrations.keras", extra="keras"
+)
+
+__all__ = ["ScorerCallback"]
+
+
+class ScorerCallback(keras.callbacks.Callback):
+    """Score validation data after each epoch, for other callbacks to monitor.
+
+    Parameters
+    ----------
+    scorer : str or callable
+        Any scorer or the name of one, for example
+        :data:`sklearn_superior.metrics.neg_penalized_brier_scorer` or ``"f1_macro"``.
+        Greater is better.
+
+    X_val : array-like
+        Validation data, as `model.predict` takes it.
+
+    y_val : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Numbers of the true classes, from 0 up, or one-hot.
+
+    name : str, default="val_pbs"
+        What the score is called in the logs and in the history.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the validation data.
+
+    batch_size : int, default=None
+        Rows that are predicted at once; None is Keras's default.
+
+    Notes
+    -----
+    The place in the list of callbacks does not matter: this one goes first. Callbacks
+    that monitor `name`, such as `EarlyStopping`, `ModelCheckpoint` and
+    `ReduceLROnPlateau`, get the mode ``"max"``; ``"min"`` is an error.
+
+    The model must return probabilities: a column for each class, or a single one for
+    class 1 of two. Whether `fit` has validation data of its own does not matter.
+
+    Examples
+    --------
+    >>> import keras
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_superior.integrations.keras import ScorerCallback
+    >>> from sklearn_superior.metrics import neg_penalized_brier_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> keras.utils.set_random_seed(0)
+    >>> model = keras.Sequential([keras.layers.Dense(3, activation="softmax")])
+    >>> model.compile("adam", "sparse_categorical_crossentropy")
+    >>> callbacks = [
+    ...     ScorerCallback(neg_penalized_brier_scorer, X[1::2], y[1::2]),
+    ...     keras.callbacks.EarlyStopping("val_pbs", restore_best_weights=True),
+    ... ]
+    >>> history = model.fit(X[::2], y[::2], epochs=3, callbacks=callbacks, verbose=0)
+    >>> sorted(history.history)
+    ['loss', 'val_pbs']
+    """
+
+    def __init__(
+        self,
+        scorer,
+        X_val,
+        y_val,
+        name="val_pbs",
+        *,
+        sample_weight=None,
+        batch_size=None,
+    ):
+        super().__init__()
+        if scorer is None:
+            raise ValueError("The 'scorer' parameter must be a str or a callable.")
+        check_scorer(scorer, "scorer")
+        if not (isinstance(name, str) and name):
+            raise ValueError(f"The 'name' parameter must be a str. Got {name!r}.")
+        self.scorer = scorer
+        self.X_val = X_val
+        self.y_val = _class_numbers(y_val)
+        self.name = name
+        self.sample_weight = sample_weight
+        self.batch_size = batch_size
+        self._score = None
+
+    def set_model(self, model):
+        """Take the model, and the first place among the callbacks."""
+        super().set_model(model)
+        self._score = None
+        group = _group_of(self)
+        if group is not None:
+            others = [callback for callback in group.callbacks if callback is not self]
+            group.callbacks = [self, *others]
+            for callback in others:
+                self._check_mode(callback)
+
+    def _check_mode(self, callback):
+        if getattr(callback, "monitor", None) != self.name:
+            return
+        if callback.mode == "min":
+            raise ValueError(
+                f"{type(callback).__name__} must have mode='max' or 'auto' to monitor "
+                f"{self.name!r}: of a score, greater is better. Got mode='min'."
+            )
+        callback.mode = "max"
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Add the score to the logs."""
+        if self.name in logs:
+            raise ValueError(
+                f"The 'name' parameter must not be that of another metric. "
+                f"Got {self.name!r} besides {sorted(logs)}."
+            )
+        y_proba = self._predicted()
+        if self._score is None:
+            self._score = StageScorer(
+                self.scorer,
+                np.arange(y_proba.shape[1]),
+                self.X_val,
+                self.y_val,
+                self.sample_weight,
+                name="scorer",
+            )
+        logs[self.name] = self._score(y_proba)
+
+    def _predicted(self):
+        y_proba = self.model.predict(self.X_val, batch_size=self.batch_size, verbose=0)
+        shape = getattr(y_proba, "shape", None)
+        if shape is None or len(shape) not in (1, 2):
+            what = type(y_proba).__name__ if shape is None else f"shape {shape}"
+            raise ValueError(
+                "The model must have one output, of shape (n_samples, n_classes) or "
+                f"(n_samples, 1). Got {what}."
+            )
+        if len(y_proba) != len(self.y_val):
+            raise ValueError(
+                "X_val and y_val must have the same number of rows. "
+                f"Got {len(y_proba)} and {len(self.y_val)}."
+            )
+        if y_proba.ndim == 2 and y_proba.shape[1] > 1:
+            return y_proba
+        y_proba = y_proba.ravel()
+        return np.column_stack([1 - y_proba, y_proba])
+
+
+def _class_numbers(y_val):
+    y_val = np.asarray(y_val)
+    if y_val.ndim == 1:
+        return y_val
+    if y_val.ndim == 2 and y_val.shape[1] == 1:
+        return y_val[:, 0]
+    is_one_hot = (
+        y_val.ndim == 2
+        and np.isin(y_val, (0, 1)).all()
+        and (y_val.sum(axis=1) == 1).all()
+    )
+    if not is_one_hot:
+        raise ValueError(
+            "y_val must hold the numbers of the classes, or be one-hot of shape "
+            f"(n_samples, n_classes). Got an array of shape {y_val.shape}."
+        )
+    return y_val.argmax(axis=1)
+
+
+def _group_of(callback):
+    """Return the `CallbackList` that is calling this callback, or None.
+
+    Keras does not tell a callback of the others, so the caller has to be looked for.
+    """
+    frame = sys._getframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, keras.callbacks.CallbackList):
+            return caller if callback in caller.callbacks else None
+        frame = frame.f_back
+    return None

@@ -1,0 +1,211 @@
+"""The callback in the real training loop of Keras."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+pytest.importorskip("keras")
+pytest.importorskip("torch")
+
+import keras
+from keras.callbacks import EarlyStopping, ModelCheckpoint, ReduceLROnPlateau
+from sklearn.metrics import f1_score
+
+from sklearn_superior import metrics
+from sklearn_superior.integrations.keras import ScorerCallback
+from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
+from tests.early_stopping.families import make_data
+from tests.metrics.forecasts import forecasts
+
+
+def data(kind="five"):
+    X, y, X_val, y_val = make_data(kind)
+    classes, y = np.unique(y, return_inverse=True)
+    return X, y, X_val, np.searchsorted(classes, y_val)
+
+
+def network(kind="five", learning_rate=0.05):
+    keras.utils.set_random_seed(0)
+    output = {"five": (5, "softmax"), "binary": (1, "sigmoid")}[kind]
+    loss = {"five": "sparse_categorical_crossentropy", "binary": "binary_crossentropy"}
+    model = keras.Sequential(
+        [
+            keras.layers.Dense(32, activation="relu"),
+            keras.layers.Dense(output[0], activation=output[1]),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(learning_rate), loss[kind])
+    return model
+
+
+class Weights(keras.callbacks.Callback):
+    """The weights after each epoch."""
+
+    def on_train_begin(self, logs=None):
+        self.epochs = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs.append(self.model.get_weights())
+
+
+@pytest.mark.parametrize("kind", ["binary", "five"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2)])
+@pytest.mark.parametrize("mode", ["auto", "max"])
+def test_stops_and_keeps_the_best_epoch(kind, order, mode, tmp_path):
+    X, y, X_val, y_val = data(kind)
+    path = tmp_path / "best.keras"
+    weights = Weights()
+    callbacks = [
+        ScorerCallback(neg_penalized_brier_scorer, X_val, y_val),
+        EarlyStopping("val_pbs", mode=mode, patience=4, restore_best_weights=True),
+        ModelCheckpoint(path, monitor="val_pbs", mode=mode, save_best_only=True),
+        weights,
+    ]
+    model = network(kind)
+    history = model.fit(
+        X, y, epochs=60, verbose=0, callbacks=[callbacks[i] for i in order]
+    ).history
+    scores = history["val_pbs"]
+    best = int(np.argmax(scores))
+    assert len(scores) == best + 1 + 4 < 60
+
+    expected = []
+    for epoch_weights in weights.epochs:
+        model_of_epoch = network(kind)
+        model_of_epoch.build(X.shape)
+        model_of_epoch.set_weights(epoch_weights)
+        y_proba = model_of_epoch.predict(X_val, verbose=0)
+        labels = range(5 if kind == "five" else 2)
+        expected.append(
+            -metrics.penalized_brier_score_loss(y_val, y_proba, labels=labels)
+        )
+    assert_allclose(scores, expected, rtol=1e-12)
+    saved = keras.models.load_model(path)
+    for kept in (model, saved):
+        for ours, theirs in zip(kept.get_weights(), weights.epochs[best], strict=True):
+            assert_allclose(ours, theirs, rtol=0)
+
+
+@pytest.fixture
+def _double_precision():
+    keras.config.set_floatx("float64")
+    yield
+    keras.config.set_floatx("float32")
+
+
+@pytest.mark.usefixtures("_double_precision")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_equals_the_plain_scores(data):
+    y_val, y_proba = data.draw(forecasts(max_classes=5, max_samples=30))
+    n_classes = y_proba.shape[1]
+    weight = None
+    if data.draw(st.booleans()):
+        seed = data.draw(st.integers(0, 1000))
+        weight = np.random.default_rng(seed).random(len(y_val)) + 0.1
+    inputs = keras.Input((n_classes,))
+    model = keras.Model(inputs, keras.layers.Identity()(inputs))
+    target = data.draw(st.sampled_from(["numbers", "column", "one-hot"]))
+    target = {
+        "numbers": y_val,
+        "column": y_val[:, None],
+        "one-hot": np.eye(n_classes)[y_val],
+    }[target]
+    for name, loss in [
+        ("neg_penalized_brier_score", metrics.penalized_brier_score_loss),
+        ("neg_penalized_log_loss", metrics.penalized_log_loss),
+    ]:
+        callback = ScorerCallback(
+            name, y_proba, target, sample_weight=weight, batch_size=8
+        )
+        callback.set_model(model)
+        logs = {}
+        callback.on_epoch_end(0, logs)
+        expected = loss(y_val, y_proba, sample_weight=weight, labels=range(n_classes))
+        assert_allclose(logs["val_pbs"], -expected, rtol=1e-12, atol=1e-15)
+
+
+def test_several_scores_beside_validation_data_and_other_callbacks():
+    X, y, X_val, y_val = data()
+    model = network()
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    slower = ReduceLROnPlateau("val_pbs", patience=0, factor=0.5, min_delta=10.0)
+    history = model.fit(
+        X,
+        y,
+        validation_data=(X_val, y_val),
+        epochs=3,
+        verbose=0,
+        callbacks=[
+            slower,
+            ScorerCallback("f1_macro", X_val, y_val, name="val_f1"),
+            ScorerCallback(get_scorer("neg_penalized_brier_score"), X_val, y_val),
+        ],
+    ).history
+    assert {"accuracy", "val_accuracy", "val_loss", "val_f1", "val_pbs"} < set(history)
+    y_pred = model.predict(X_val, verbose=0).argmax(axis=1)
+    assert history["val_f1"][-1] == f1_score(y_val, y_pred, average="macro")
+    assert history["learning_rate"] == pytest.approx([1e-3, 1e-3, 5e-4])
+
+
+def test_fits_again():
+    X, y, X_val, y_val = data()
+    callbacks = [
+        EarlyStopping("val_pbs", patience=1),
+        ScorerCallback(neg_penalized_brier_scorer, X_val, y_val),
+    ]
+    first = network().fit(X, y, epochs=4, verbose=0, callbacks=callbacks)
+    second = network().fit(X, y, epochs=4, verbose=0, callbacks=callbacks)
+    assert_allclose(second.history["val_pbs"], first.history["val_pbs"], rtol=1e-12)
+
+
+def test_mode_min_is_an_error_and_can_be_mended():
+    X, y, X_val, y_val = data()
+    scorer = ScorerCallback(neg_penalized_brier_scorer, X_val, y_val)
+    model = network()
+    with pytest.raises(ValueError, match="EarlyStopping must have mode='max'") as error:
+        model.fit(X, y, callbacks=[EarlyStopping("val_pbs", mode="min"), scorer])
+    callbacks = [EarlyStopping("val_pbs"), EarlyStopping("loss", mode="min"), scorer]
+    model.fit(X, y, epochs=2, verbose=0, callbacks=callbacks)
+    del error
+    assert [callback.mode for callback in callbacks[:2]] == ["max", "min"]
+
+
+def test_bad_input():
+    X, y, X_val, y_val = data()
+    PBS = neg_penalized_brier_scorer
+    for message, arguments in [
+        ("'scorer' parameter must be a scorer or the name", ("pbs", X_val, y_val)),
+        ("'scorer' parameter must be a str or a callable", (None, X_val, y_val)),
+        (
+            "'scorer' parameter must be a scorer. Got the metric penalized_log_loss",
+            (metrics.penalized_log_loss, X_val, y_val),
+        ),
+        ("'name' parameter must be a str. Got 3", (PBS, X_val, y_val, 3)),
+        (r"y_val must hold .* shape \(3, 2\)", (PBS, X_val, np.ones((3, 2)))),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ScorerCallback(*arguments)
+    model = network()
+    for message, arguments in [
+        ("X_val and y_val .* rows. Got 3 and 2", (PBS, X_val[:3], y_val[:2])),
+        ("'name' parameter .* Got 'loss' besides", (PBS, X_val, y_val, "loss")),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y, verbose=0, callbacks=[ScorerCallback(*arguments)])
+    logits = keras.Sequential([keras.layers.Dense(5)])
+    logits.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    with pytest.raises(ValueError, match=r"probabilities in \[0, 1\].* not logits"):
+        logits.fit(X, y, verbose=0, callbacks=[ScorerCallback(PBS, X_val, y_val)])
+    inputs = keras.Input((X.shape[1],))
+    two = keras.Model(inputs, [keras.layers.Dense(5)(inputs)] * 2)
+    two.compile("adam", ["mse", "mse"])
+    with pytest.raises(ValueError, match="The model must have one output.* Got list"):
+        two.fit(
+            X,
+            [np.eye(5)[y]] * 2,
+            verbose=0,
+            callbacks=[ScorerCallback(PBS, X_val, y_val)],
+        )
