@@ -14,7 +14,7 @@ keras = import_optional(
 __all__ = ["ScorerCallback"]
 
 
-class ScorerCallback(keras.callbacks.Callback):
+class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
     """Score validation data after each epoch, for other callbacks to monitor.
 
     Parameters

@@ -20,7 +20,7 @@ torchmetrics = import_optional("torchmetrics", **_caller, extra="torchmetrics")
 __all__ = ["PenalizedBrierScore", "PenalizedLogLoss"]
 
 
-class _PenalizedLoss(torchmetrics.Metric):
+class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
     is_differentiable = False
     higher_is_better = False
     full_state_update = False

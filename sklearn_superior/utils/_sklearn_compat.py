@@ -5,6 +5,7 @@
 
 import gc
 from copy import copy
+from importlib import import_module
 from itertools import count
 
 import numpy as np
@@ -61,9 +62,7 @@ def array_namespace(array):
 
 def torch_namespace():
     """Namespace of torch as `array_namespace` gives it, dispatch on or off."""
-    from sklearn.externals.array_api_compat import torch
-
-    return torch
+    return import_module("sklearn.externals.array_api_compat.torch")
 
 
 def register_scorer_names(scorers):
