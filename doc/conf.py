@@ -1,6 +1,9 @@
 """Configuration of the documentation; built with `make doc`."""
 
+import os
 import re
+
+os.environ.setdefault("KERAS_BACKEND", "torch")
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -37,6 +40,7 @@ READING_ORDER = [
     "plot_leakage.py",
     "plot_cnn.py",
     "plot_skorch.py",
+    "plot_lightning.py",
     "plot_monte_carlo.py",
 ]
 

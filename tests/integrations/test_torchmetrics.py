@@ -257,3 +257,55 @@ def test_bad_values_are_told_by_compute():
         pytest.raises(ValueError, match="There is no sample yet"),
     ):
         PenalizedBrierScore().compute()
+
+
+@pytest.mark.filterwarnings("ignore")  # of Lightning, on loggers and workers
+def test_lightning_stops_and_keeps_the_best_epoch(tmp_path):
+    lightning = pytest.importorskip("lightning")
+    from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 8)), rng.integers(3, size=120)
+    X[:, 0] += y
+    X, y = torch.asarray(X).float(), torch.asarray(y)
+    epochs = []
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 3)
+            self.pbs = PenalizedBrierScore()
+
+        def training_step(self, rows):
+            return torch.nn.functional.cross_entropy(self.layer(X[rows]), y[rows])
+
+        def validation_step(self, rows):
+            self.pbs.update(self.layer(X[rows]).softmax(dim=1), y[rows])
+            self.log("val_pbs", self.pbs)
+
+        def on_validation_epoch_end(self):
+            y_proba = self.layer(X[60:]).softmax(dim=1).detach()
+            epochs.append(metrics.penalized_brier_score_loss(y[60:], y_proba))
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=1.0)
+
+    def batches(rows):
+        return torch.utils.data.DataLoader(rows, batch_size=25)
+
+    checkpoint = ModelCheckpoint(tmp_path, monitor="val_pbs")
+    trainer = lightning.Trainer(
+        max_epochs=60,
+        accelerator="cpu",
+        callbacks=[EarlyStopping("val_pbs", patience=4), checkpoint],
+        num_sanity_val_steps=0,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    torch.manual_seed(0)
+    trainer.fit(Model(), batches(torch.arange(60)), batches(torch.arange(60, 120)))
+    best = int(np.argmin(epochs))
+    assert len(epochs) == best + 1 + 4 < 60
+    assert_allclose(checkpoint.best_model_score.item(), epochs[best], rtol=1e-7)
+    assert f"epoch={best}-" in checkpoint.best_model_path
