@@ -21,6 +21,7 @@ from sklearn.metrics import (
 )
 
 from sklearn_superior.metrics import (
+    _reduce,
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
     penalized_brier_score_loss,
@@ -414,12 +415,22 @@ def test_d2_of_perfect_and_of_frequency_forecasts(name, ties):
 
 array_libraries = pytest.mark.parametrize(
     ("library", "device"),
-    [("torch", "cpu"), ("array_api_strict", None), ("array_api_strict", "device1")],
+    [
+        ("torch", "cpu"),
+        ("torch", "cuda"),
+        ("cupy", None),
+        ("array_api_strict", None),
+        ("array_api_strict", "device1"),
+    ],
 )
 
 
 def to_library(library, device, *arrays):
     xp = pytest.importorskip(library)
+    if device == "cuda" and not xp.cuda.is_available():
+        pytest.skip("no CUDA device")
+    if library == "cupy":
+        return [xp.asarray(a) for a in arrays]
     if library == "array_api_strict":
         device = xp.Device(device or "CPU_DEVICE")
     return [xp.asarray(a, device=device) for a in arrays]
@@ -504,6 +515,27 @@ def test_array_api_bad_values(library, device):
             loss(y_xp, too_large)
         with pytest.raises(ValueError, match="sample_weight must be non-negative"):
             loss(y_xp, proba_xp, sample_weight=weight)
+
+
+@rules
+@pytest.mark.parametrize("n_rows", [10, 400_000])  # one block, several blocks
+def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
+    """On meta there are no values: any other transfer raises."""
+    torch = pytest.importorskip("torch")
+    transfers = []
+
+    def transfer(array, xp):
+        transfers.append(tuple(array.shape))
+        return np.array([3.0, 4.0, 0, 1, 1, 0, -1, 0])
+
+    monkeypatch.setattr(_reduce, "to_numpy", transfer)
+    proba = torch.empty(n_rows, 3, device="meta")
+    y_true = torch.empty(n_rows, dtype=torch.int64, device="meta")
+    weight = torch.empty(n_rows, device="meta")
+    with config_context(array_api_dispatch=True):
+        loss = LOSSES[name](y_true, proba, sample_weight=weight, labels=range(3))
+    assert loss == 0.75
+    assert transfers == [(8,)]
 
 
 def test_torch_tensors_without_dispatch_are_read_as_arrays():
