@@ -1,5 +1,7 @@
 """The lazy losses against the plain ones, and what they move and hold."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -276,3 +278,32 @@ def test_bad_values_are_told_when_they_are_read():
     lazy_loss = loss(rows[rows != 1], lazy_proba[rows != 2])
     with pytest.raises(ValueError, match="belong together .*'y_true': .*Partition"):
         lazy_loss.compute()
+
+
+def make_lazily(n_blocks, n_rows, n_classes=5):
+    """Labels and probabilities that exist one block at a time, from one source."""
+
+    def block(block_id=None):
+        rng = np.random.default_rng(block_id[0])
+        proba = rng.random((n_rows, n_classes)) + 1e-3
+        proba /= proba.sum(axis=1, keepdims=True)
+        return np.column_stack([rng.integers(n_classes, size=n_rows), proba])
+
+    chunks = ((n_rows,) * n_blocks, (n_classes + 1,))
+    source = da.map_blocks(block, chunks=chunks, meta=np.empty((0, 0)))
+    return source[:, 0].astype(int), source[:, 1:]
+
+
+@pytest.mark.parametrize("labels", [None, range(5)])
+def test_memory_does_not_grow_with_the_rows(labels):
+    peaks = []
+    for n_blocks in (4, 400):
+        y_true, y_proba = make_lazily(n_blocks, 20_000)
+        loss = lazy.penalized_brier_score_loss(y_true, y_proba, labels=labels)
+        tracemalloc.start()
+        loss.compute()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # The graph of the tasks grows, by some kilobytes for a block. The labels of all
+    # blocks would take 63 MiB, the probabilities 305 MiB.
+    assert peaks[1] - peaks[0] < 10 * 2**20

@@ -20,6 +20,7 @@ from sklearn_superior.integrations.xgboost import eval_metric
 from sklearn_superior.metrics import neg_penalized_brier_scorer as PBS
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.replication.__main__ import main
+from tests.integrations.test_dask import make_lazily
 from tests.metrics.forecasts import random_forecast
 from tests.replication.test_run import contents
 
@@ -49,6 +50,21 @@ def test_lazy_loss(client, labels):
     loss = lazy.penalized_brier_score_loss(y_true, lazy_proba, labels=labels)
     expected = metrics.penalized_brier_score_loss(y_true, y_proba)
     assert_allclose(loss.compute(), expected, rtol=1e-12)
+
+
+def bytes_received(dask_worker):
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def test_what_is_moved_does_not_grow_with_the_rows(client):
+    moved = []
+    for n_rows in (100, 10_000):
+        y_true, y_proba = make_lazily(12, n_rows)
+        loss = lazy.penalized_brier_score_loss(y_true, y_proba)
+        before = sum(client.run(bytes_received).values())
+        loss.compute()
+        moved.append(sum(client.run(bytes_received).values()) - before)
+    assert max(moved) < 12 * 1500  # the rows of a block take up to 480,000
 
 
 def spread(client, array, sizes):
