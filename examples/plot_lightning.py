@@ -2,9 +2,9 @@
 Your own network, with Lightning
 ================================
 
-Lightning trains modules of PyTorch on any number of devices. The metrics in
-:mod:`sklearn_superior.integrations.torchmetrics` fit into its logs, and its callbacks
-stop and keep checkpoints by them.
+Lightning trains modules of PyTorch on any number of devices.
+:class:`~sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` fits into its
+logs, and its callbacks stop and keep checkpoints by it.
 """
 
 # %%
