@@ -14,6 +14,7 @@ from sklearn_superior.metrics._labels import HostTargets, unique_labels
 from sklearn_superior.metrics._penalized import weighted_sums
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import (
+    as_host_array,
     check_forecast,
     check_normalize,
     check_total,
@@ -119,9 +120,14 @@ def _lazy_loss(
     arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
     if sample_weight is not None:
         sample_weight = _in_same_blocks(sample_weight, "sample_weight", y_proba, da)
+        if sample_weight.ndim != 1:
+            raise ValueError(
+                f"sample_weight must have one axis. Got {sample_weight.ndim}."
+            )
         arrays += [sample_weight, "i"]
     shape = y_proba.shape
     if labels is not None:
+        labels = as_host_array(labels, "labels")
         labels = _check_classes(np.unique(labels), labels, shape, pos_label)
 
     parts = da.blockwise(
@@ -175,8 +181,7 @@ def _in_same_blocks(values, name, y_proba, da):
     """`values` with the rows in the same blocks as those of `y_proba`."""
     n_rows, rows = y_proba.shape[0], y_proba.chunks[0]
     if not (hasattr(values, "to_dask_array") or isinstance(values, da.Array)):
-        values = np.asarray(values)
-        values = da.from_array(values, chunks=(len(values), *values.shape[1:]))
+        values = da.from_array(as_host_array(values, name), chunks=-1)
     values = _as_dask_array(values, name, da)
     if isnan(n_rows) or isnan(values.shape[0]):
         if len(rows) != len(values.chunks[0]):
@@ -239,7 +244,7 @@ def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, op
 
 
 def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
-    y_true = np.asarray(y_true)
+    y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
     if labels is not None:
         classes = labels
     elif y_true.ndim == 2:

@@ -68,6 +68,16 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
         self.sums = self.sums + sums
         self.maxima = torch.maximum(self.maxima, maxima)
 
+    def _apply(self, fn, exclude_state=()):
+        """Follow the module to another device, but not to a coarser dtype."""
+        names = ["sums", "maxima"]
+        this = super()._apply(fn, exclude_state=names)
+        dtype = torch.float32 if this.device.type == "mps" else torch.float64
+        for name in names:
+            this._defaults[name] = this._defaults[name].to(this.device, dtype)
+            setattr(this, name, getattr(this, name).to(this.device, dtype))
+        return this
+
     def compute(self):
         """Return the weighted mean of all batches, from all processes."""
         found = torch.cat([self.sums, self.maxima]).tolist()  # the one transfer

@@ -217,6 +217,13 @@ def test_bad_input_is_told_at_once():
             (y_true, lazy_proba),
             {"sample_weight": [1, 2]},
         ),
+        (TypeError, "y_true must be array-like. Got None", (None, lazy_proba), {}),
+        (
+            ValueError,
+            "sample_weight must have one axis. Got 2",
+            (y_true, lazy_proba),
+            {"sample_weight": lazy_proba},
+        ),
         (ValueError, "same number of blocks.* Got 1 and 7", (y_true, unknown), {}),
         (ValueError, "'ties' parameter", (y_true, lazy_proba), {"ties": "last"}),
         (ValueError, "'penalty' parameter", (y_true, lazy_proba), {"penalty": -1}),

@@ -195,6 +195,20 @@ def test_half_precision_is_not_blamed_for_its_rounding():
     assert_allclose(metric.compute().item(), expected, atol=0.02)
 
 
+def test_a_coarser_module_leaves_the_sums_exact():
+    y_true, y_proba = random_forecast(np.random.default_rng(0), 60, 5)
+    metric = PenalizedBrierScore()
+    module = torch.nn.ModuleDict({"metric": metric, "layer": torch.nn.Linear(2, 2)})
+    metric.update(torch.asarray(y_proba[:30]), torch.asarray(y_true[:30]))
+    module.to(torch.bfloat16).half()
+    assert module["layer"].weight.dtype == torch.float16
+    metric.update(torch.asarray(y_proba[30:]), torch.asarray(y_true[30:]))
+    expected = metrics.penalized_brier_score_loss(y_true, y_proba)
+    assert_allclose(metric.compute().item(), expected, rtol=1e-12)
+    metric.reset()
+    assert metric.sums.dtype == torch.float64
+
+
 def test_bad_shapes_and_types_are_told_at_once():
     metric = PenalizedBrierScore()
     preds, target = torch.full((4, 3), 1 / 3), torch.tensor([0, 1, 2, 0])
