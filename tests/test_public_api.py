@@ -61,7 +61,7 @@ for name in sklearn_superior._SUBPACKAGES:
             getattr(subpackage, public)
         except ImportError as exc:  # their classes extend those of the library
             assert public in ("keras", "torchmetrics"), public
-            assert f"pip install sklearn-superior[{public}]" in str(exc), exc
+            assert f'pip install "sklearn-superior[{public}]"' in str(exc), exc
     assert set(subpackage.__all__) <= set(dir(subpackage))
 assert not OPTIONAL & set(sys.modules)
 print("imported")

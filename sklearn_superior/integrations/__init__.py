@@ -1,7 +1,4 @@
-"""Metrics for the training loops of other libraries.
-
-Each module is named after its library, which is needed only to train with it.
-"""
+"""Metrics for other libraries, each in a module of the library's name."""
 
 from importlib import import_module
 

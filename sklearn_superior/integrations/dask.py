@@ -11,7 +11,8 @@ import numpy as np
 
 from sklearn_superior.metrics._docstrings import describe
 from sklearn_superior.metrics._labels import HostTargets, unique_labels
-from sklearn_superior.metrics._penalized import weighted_sums
+from sklearn_superior.metrics._penalized import findings, weighted_sums
+from sklearn_superior.metrics._reduce import conclude, merge_findings
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import (
     as_host_array,
@@ -30,8 +31,8 @@ _DOC = """Penalized {title} of Dask arrays and data frames; lower is better.
 
     y_proba : dask array, series or data frame
         Predicted probabilities of shape (n_samples, n_classes), with the columns in
-        the order of the sorted labels; or of shape (n_samples,) or (n_samples, 1) for
-        the class `pos_label` of two.
+        the order of the sorted labels, whatever their names are in a data frame; or
+        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
 
     sample_weight : dask array or series, or array-like, default=None
         Sample weights.
@@ -68,6 +69,12 @@ _DOC = """Penalized {title} of Dask arrays and data frames; lower is better.
     >>> float(loss)
     {example:.5f}
     """
+
+
+_HOW_TO_KNOW_SIZES = (
+    "Divide the data alike, or pass arrays of known sizes: "
+    "array.compute_chunk_sizes(), frame.to_dask_array().compute_chunk_sizes()."
+)
 
 
 def _make_loss(rule):
@@ -112,14 +119,16 @@ def _make_loss(rule):
 def _lazy_loss(
     rule, y_true, y_proba, sample_weight, labels, pos_label, options, normalize=True
 ):
-    da = import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
+    import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
+    import dask.array as da
+
     weighted_sums(rule, [0, 1], [0.5, 0.5], **options)  # bad options are told now
 
-    y_proba = _as_dask_array(y_proba, "y_proba", da)
-    y_true = _in_same_blocks(y_true, "y_true", y_proba, da)
+    y_proba = _as_dask_array(y_proba, "y_proba")
+    y_true = _in_same_blocks(y_true, "y_true", y_proba)
     arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
     if sample_weight is not None:
-        sample_weight = _in_same_blocks(sample_weight, "sample_weight", y_proba, da)
+        sample_weight = _in_same_blocks(sample_weight, "sample_weight", y_proba)
         if sample_weight.ndim != 1:
             raise ValueError(
                 f"sample_weight must have one axis. Got {sample_weight.ndim}."
@@ -156,16 +165,27 @@ def _lazy_loss(
     )
 
 
-def _as_dask_array(values, name, da):
+def _as_dask_array(values, name):
+    import dask
+    import dask.array as da
+
     if hasattr(values, "to_dask_array"):  # a series or a data frame
-        with warnings.catch_warnings():  # of text and categories, which become objects
+        # Dask would join small partitions, in one column other than in another.
+        with (
+            dask.config.set({"optimization.tune.active": False}),
+            warnings.catch_warnings(),  # of text and categories, which become objects
+        ):
             warnings.simplefilter("ignore", UserWarning)
             values = values.to_dask_array()
     if not isinstance(values, da.Array):
+        remedy = (
+            " The losses in sklearn_superior.metrics are for data in memory."
+            if hasattr(values, "__array__") or isinstance(values, list)
+            else ""
+        )
         raise TypeError(
             f"{name} must be a dask array, series or data frame. "
-            f"Got a {type(values).__name__}; the losses in sklearn_superior.metrics "
-            "are for data in memory."
+            f"Got a {type(values).__name__}.{remedy}"
         )
     if values.ndim not in (1, 2):
         raise ValueError(f"{name} must have one or two axes. Got {values.ndim}.")
@@ -174,22 +194,23 @@ def _as_dask_array(values, name, da):
             f"{name} must have a known number of columns. Call its compute_chunk_sizes "
             "first."
         )
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    return values[:, 0] if values.shape[1:] == (1,) else values
 
 
-def _in_same_blocks(values, name, y_proba, da):
+def _in_same_blocks(values, name, y_proba):
     """`values` with the rows in the same blocks as those of `y_proba`."""
+    import dask.array as da
+
     n_rows, rows = y_proba.shape[0], y_proba.chunks[0]
     if not (hasattr(values, "to_dask_array") or isinstance(values, da.Array)):
         values = da.from_array(as_host_array(values, name), chunks=-1)
-    values = _as_dask_array(values, name, da)
+    values = _as_dask_array(values, name)
     if isnan(n_rows) or isnan(values.shape[0]):
         if len(rows) != len(values.chunks[0]):
             raise ValueError(
                 f"{name} and y_proba must have the same number of blocks of rows, "
                 "because the sizes of blocks are not known. Got "
-                f"{len(values.chunks[0])} and {len(rows)}. Call compute_chunk_sizes "
-                "of both, or partition them alike."
+                f"{len(values.chunks[0])} and {len(rows)}. {_HOW_TO_KNOW_SIZES}"
             )
         return values
     if values.shape[0] != n_rows:
@@ -210,20 +231,23 @@ def _check_classes(classes, labels, shape, pos_label):
 class _Part:
     """What is left of a block of rows.
 
-    ``sums[shift, rank]`` are the losses of the rows of class ``classes[rank]``, should
-    it turn out that `shift` lesser classes do not occur in the block. If all occur
-    there is one row, of which only the sum matters.
+    ``losses[shift, rank]`` is the sum of the losses of the class ``classes[rank]``,
+    should it turn out that `shift` lesser classes do not occur in the block. If all
+    classes occur or are known, there is one row, of which only the sum matters. The
+    findings are for `conclude`.
     """
 
     classes: np.ndarray
-    sums: np.ndarray
-    weight: float
+    losses: np.ndarray
+    found: np.ndarray
+    tolerance: float
+    fault: str
 
     def total(self, all_classes):
         """Sum of the losses, now that all classes are known."""
         rank = np.arange(len(self.classes))
         shift = np.searchsorted(all_classes, self.classes) - rank
-        return float(self.sums[shift, rank].sum())
+        return self.losses[shift, rank].sum()
 
 
 def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, options):
@@ -233,29 +257,31 @@ def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, op
     if len(set(sizes.values())) > 1:
         raise ValueError(
             "Blocks that belong together must have the same number of rows. "
-            f"Got {sizes}. Partition the data alike."
+            f"Got {sizes}. {_HOW_TO_KNOW_SIZES}"
         )
     part = np.empty(1, dtype=object)
     if len(y_true):
         part[0] = _part(
-            RULES[rule], y_true, y_proba, sample_weight, labels, pos_label, options
+            RULES[rule],
+            np.asarray(y_true),
+            np.asarray(y_proba),
+            sample_weight,
+            labels,
+            pos_label,
+            options,
         )
     return part
 
 
 def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
-    y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
-    if labels is not None:
-        classes = labels
-    elif y_true.ndim == 2:
-        classes = np.arange(y_true.shape[1])
-    else:
-        classes = unique_labels(y_true, "y_true")
     n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
+    if y_true.ndim == 2 and labels is None:
+        classes = np.arange(n_classes)
+    else:
+        classes = unique_labels(y_true, "y_true") if labels is None else labels
     n_missing = n_classes - len(classes)
-    sums = np.zeros((max(n_missing, 0) + 1, len(classes)))
-    if n_missing <= 0:
-        sums[0, 0], weight = weighted_sums(
+    if n_missing <= 0:  # if there are too many, this tells
+        found, tolerance, fault = findings(
             rule,
             y_true,
             y_proba,
@@ -264,40 +290,44 @@ def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
             pos_label=pos_label,
             **options,
         )
-        return _Part(classes, sums, weight)
+        losses = np.zeros((1, len(classes)))
+        losses[0, 0] = found[0]
+        return _Part(classes, losses, found, tolerance, fault)
 
-    weight = 0.0
+    losses = np.empty((n_missing + 1, len(classes)))
     index, _ = HostTargets(y_true, classes, np, None).read(0, len(y_true))
+    all_found = []
     for rank, label in enumerate(classes):
         rows = np.flatnonzero(index == rank)
-        w = None if sample_weight is None else sample_weight[rows]
         for shift in range(n_missing + 1):
             column = rank + shift
-            if pos_label is None or y_proba.ndim == 2:
-                positive = None
-            else:
+            positive = None
+            if pos_label is not None and y_proba.ndim == 1:
                 positive = column if label == pos_label else 1 - column
-            sums[shift, rank], weight_of_class = weighted_sums(
+            found, tolerance, fault = findings(
                 rule,
                 np.full(len(rows), column),
                 y_proba[rows],
-                sample_weight=w,
+                sample_weight=None if sample_weight is None else sample_weight[rows],
                 labels=np.arange(n_classes),
                 pos_label=positive,
                 **options,
             )
-        weight += weight_of_class
-    return _Part(classes, sums, weight)
+            losses[shift, rank] = found[0]
+        all_found.append(found)  # the shift makes no difference to the rest of it
+    return _Part(classes, losses, merge_findings(all_found), tolerance, fault)
 
 
 def _merged(parts, *, shape, pos_label, normalize):
     parts = [part for part in parts if part is not None]
     if not parts:
         raise ValueError("y_proba must have at least one row. Got none.")
-    found = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
-    classes = _check_classes(found, None, shape, pos_label)
-    total = sum(part.total(classes) for part in parts)
-    weight = sum(part.weight for part in parts)
+    classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
+    classes = _check_classes(classes, None, shape, pos_label)
+    found = merge_findings([part.found for part in parts])
+    found[0] = sum(part.total(classes) for part in parts)
+    tolerance = max(part.tolerance for part in parts)
+    total, weight = conclude(found, tolerance, parts[0].fault)
     check_total(weight)
     return np.float64(total / weight if normalize else total)
 

@@ -7,9 +7,15 @@ import numpy as np
 from sklearn_superior.early_stopping._stage_scorer import StageScorer, check_scorer
 from sklearn_superior.utils._optional import import_optional
 
-keras = import_optional(
-    "keras", caller="sklearn_superior.integrations.keras", extra="keras"
-)
+try:
+    keras = import_optional(
+        "keras", caller="sklearn_superior.integrations.keras", extra="keras"
+    )
+except ModuleNotFoundError as exc:
+    raise ImportError(
+        f"Keras does not find its backend: {exc}. Install it, or choose another one "
+        "by the environment variable KERAS_BACKEND, for example torch."
+    ) from exc
 
 __all__ = ["ScorerCallback"]
 
@@ -46,7 +52,13 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
     `ReduceLROnPlateau`, get the mode ``"max"``; ``"min"`` is an error.
 
     The model must return probabilities: a column for each class, or a single one for
-    class 1 of two. Whether `fit` has validation data of its own does not matter.
+    class 1 of two. Before training the validation data is predicted once to see that
+    it does. Whether `fit` has validation data of its own does not matter. If training
+    goes astray and the model returns NaN, so is the score, and no callback takes it
+    for an improvement.
+
+    Keras takes its backend from the environment variable ``KERAS_BACKEND``; the package
+    is tested with ``torch``.
 
     Examples
     --------
@@ -87,6 +99,14 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         self.X_val = X_val
         self.y_val = _class_numbers(y_val)
         self.name = name
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)
+        for what, rows in (("sample_weight", sample_weight), ("X_val", X_val)):
+            if hasattr(rows, "shape") and len(rows) != len(self.y_val):
+                raise ValueError(
+                    f"{what} and y_val must have the same number of rows. "
+                    f"Got {len(rows)} and {len(self.y_val)}."
+                )
         self.sample_weight = sample_weight
         self.batch_size = batch_size
         self._score = None
@@ -103,6 +123,8 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 self._check_mode(callback)
 
     def _check_mode(self, callback):
+        if isinstance(callback, ScorerCallback) and callback.name == self.name:
+            raise ValueError(f"Two callbacks must not have the name {self.name!r}.")
         if getattr(callback, "monitor", None) != self.name:
             return
         if callback.mode == "min":
@@ -112,6 +134,10 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
             )
         callback.mode = "max"
 
+    def on_train_begin(self, logs=None):
+        """See that the model gives probabilities, before much time is spent."""
+        self._predicted()
+
     def on_epoch_end(self, epoch, logs=None):
         """Add the score to the logs."""
         if self.name in logs:
@@ -120,6 +146,9 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 f"Got {self.name!r} besides {sorted(logs)}."
             )
         y_proba = self._predicted()
+        if np.isnan(y_proba).any():  # training has failed, but may have had good epochs
+            logs[self.name] = np.nan
+            return
         if self._score is None:
             self._score = StageScorer(
                 self.scorer,
@@ -133,41 +162,62 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
 
     def _predicted(self):
         y_proba = self.model.predict(self.X_val, batch_size=self.batch_size, verbose=0)
-        shape = getattr(y_proba, "shape", None)
-        if shape is None or len(shape) not in (1, 2):
-            what = type(y_proba).__name__ if shape is None else f"shape {shape}"
+        shape = getattr(y_proba, "shape", ())
+        if len(shape) not in (1, 2):
             raise ValueError(
                 "The model must have one output, of shape (n_samples, n_classes) or "
-                f"(n_samples, 1). Got {what}."
+                f"(n_samples, 1). Got {shape or type(y_proba).__name__}."
             )
         if len(y_proba) != len(self.y_val):
             raise ValueError(
                 "X_val and y_val must have the same number of rows. "
                 f"Got {len(y_proba)} and {len(self.y_val)}."
             )
-        if y_proba.ndim == 2 and y_proba.shape[1] > 1:
-            return y_proba
-        y_proba = y_proba.ravel()
-        return np.column_stack([1 - y_proba, y_proba])
+        is_coarse = y_proba.dtype.kind != "f"  # bfloat16, which is not NumPy's
+        if is_coarse:
+            y_proba = y_proba.astype(np.float32)
+        low, high = y_proba.min(), y_proba.max()
+        if low < 0 or high > 1:
+            raise ValueError(
+                "The model must return probabilities: end it with a softmax, or with a "
+                f"sigmoid for two classes. Got values from {low} to {high}."
+            )
+        if y_proba.ndim == 1 or y_proba.shape[1] == 1:
+            y_proba = y_proba.ravel()
+            y_proba = np.column_stack([1 - y_proba, y_proba])
+        elif is_coarse:
+            y_proba /= y_proba.sum(axis=1, keepdims=True)
+        if self.y_val.max() >= y_proba.shape[1]:
+            raise ValueError(
+                "y_val must hold class numbers of the model, from 0 to "
+                f"{y_proba.shape[1] - 1}. Got {self.y_val.max()}."
+            )
+        return y_proba
 
 
 def _class_numbers(y_val):
+    """Return the numbers of the classes as a 1-D array of integers."""
     y_val = np.asarray(y_val)
-    if y_val.ndim == 1:
-        return y_val
     if y_val.ndim == 2 and y_val.shape[1] == 1:
-        return y_val[:, 0]
-    is_one_hot = (
-        y_val.ndim == 2
-        and np.isin(y_val, (0, 1)).all()
-        and (y_val.sum(axis=1) == 1).all()
-    )
-    if not is_one_hot:
+        y_val = y_val[:, 0]
+    if y_val.dtype.kind not in "biuf" or y_val.ndim not in (1, 2) or y_val.size == 0:
         raise ValueError(
             "y_val must hold the numbers of the classes, or be one-hot of shape "
-            f"(n_samples, n_classes). Got an array of shape {y_val.shape}."
+            f"(n_samples, n_classes). Got shape {y_val.shape} and dtype {y_val.dtype}."
         )
-    return y_val.argmax(axis=1)
+    if y_val.ndim == 2:
+        if not (np.isin(y_val, (0, 1)).all() and (y_val.sum(axis=1) == 1).all()):
+            raise ValueError(
+                "y_val has rows that are not one-hot (a single 1, all else 0)."
+            )
+        return y_val.argmax(axis=1)
+    numbers = y_val.astype(np.int64)
+    if (numbers != y_val).any() or numbers.min() < 0:
+        raise ValueError(
+            "y_val must hold the numbers of the classes, from 0 up. "
+            f"Got values from {y_val.min()} to {y_val.max()}."
+        )
+    return numbers
 
 
 def _group_of(callback):

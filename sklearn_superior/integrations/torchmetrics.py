@@ -9,7 +9,7 @@ from sklearn_superior.metrics._labels import DeviceTargets
 from sklearn_superior.metrics._penalized import weighted_sums
 from sklearn_superior.metrics._reduce import N_SUMS, conclude, loss_findings
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import Forecast, check_total
+from sklearn_superior.metrics._validation import Forecast, check_total, resolution
 from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._sklearn_compat import torch_namespace, widest_float
 
@@ -48,6 +48,7 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
             return
         xp, device = torch_namespace(), preds.device
         classes = np.arange(n_classes)
+        eps, tolerance = resolution(preds.dtype, xp)
         forecast = Forecast(
             xp=xp,
             device=device,
@@ -56,13 +57,14 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
             classes=classes,
             positive=1,
             sample_weight=sample_weight,
-            eps=torch.finfo(preds.dtype).eps,
+            eps=eps,
+            tolerance=tolerance,
             dtype=widest_float(xp, device),
         )
         rule, options = RULES[self._rule], dict(self._options)
         scale = rule.scale(options.pop("scale", None), n_classes)
         found = loss_findings(forecast, rule, **options)
-        extra = found.new_tensor([forecast.eps, n_classes, -n_classes, -inf])
+        extra = found.new_tensor([tolerance, n_classes, -n_classes, -inf])
         maxima = torch.cat([found[N_SUMS:], extra])
         sums = torch.cat([found[:1] * scale, found[1:N_SUMS]])
         self.sums = self.sums + sums
@@ -81,7 +83,7 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
     def compute(self):
         """Return the weighted mean of all batches, from all processes."""
         found = torch.cat([self.sums, self.maxima]).tolist()  # the one transfer
-        *found, eps, most, minus_least, _ = found
+        *found, tolerance, most, minus_least, _ = found
         if most == -inf:
             raise ValueError("There is no sample yet: compute needs an update before.")
         if most != -minus_least:
@@ -90,7 +92,7 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
                 f"Got {-minus_least:.0f} to {most:.0f} classes."
             )
         fault = f"are neither class numbers below {most:.0f} nor one-hot"
-        _, weight = conclude(found, eps, fault, names=("target", "preds"))
+        _, weight = conclude(found, tolerance, fault, names=("target", "preds"))
         check_total(weight)
         return self.sums[0] / self.sums[1]
 
@@ -98,7 +100,7 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
 def _check_preds(preds):
     """Return probabilities of shape (n,) or (n, n_classes), and n_classes."""
     if not (isinstance(preds, torch.Tensor) and preds.is_floating_point()):
-        kind = getattr(preds, "dtype", type(preds).__name__)
+        kind = preds.dtype if isinstance(preds, torch.Tensor) else type(preds).__name__
         raise TypeError(f"preds must be a tensor of floats. Got {kind}.")
     if preds.ndim not in (1, 2) or preds.shape[1:] == (0,):
         raise ValueError(

@@ -17,6 +17,14 @@ class _XGBoostMetric(RuleMetric):
             return self.rule, self._mean_over_workers(label, first, weight)
         return self._mean_over_workers(first, second, sample_weight)
 
+    def sums(self, y_true, y_proba, weight=None):
+        if np.ndim(y_proba) == 1 and np.max(y_true, initial=0) > 1:
+            raise ValueError(
+                "XGBoost must predict a probability for each class. Set the objective "
+                "to 'multi:softprob', not 'multi:softmax'."
+            )
+        return super().sums(y_true, y_proba, weight)
+
     def _mean_over_workers(self, y_true, y_proba, weight):
         """Mean over the rows of all workers, of which this one may have none.
 

@@ -3,7 +3,13 @@
 import numpy as np
 
 from sklearn_superior.metrics._docstrings import describe
-from sklearn_superior.metrics._reduce import class_weights, loss_sums, sample_losses
+from sklearn_superior.metrics._reduce import (
+    class_weights,
+    conclude,
+    loss_findings,
+    loss_sums,
+    sample_losses,
+)
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import (
     check_forecast,
@@ -12,6 +18,7 @@ from sklearn_superior.metrics._validation import (
     check_penalty,
     check_total,
 )
+from sklearn_superior.utils._sklearn_compat import to_numpy
 
 _TIES = ("first", "split", "correct")
 
@@ -141,7 +148,12 @@ def make_d2(rule):
     return describe(d2, rule, kind="d2")
 
 
-def weighted_sums(
+def weighted_sums(rule, y_true, y_proba, **options):
+    """Weighted sum of the losses, and the sum of the weights."""
+    return conclude(*findings(rule, y_true, y_proba, **options))
+
+
+def findings(
     rule,
     y_true,
     y_proba,
@@ -153,14 +165,16 @@ def weighted_sums(
     ties="first",
     scale=None,
 ):
-    """Weighted sum of the losses and sum of the weights: what merges over parts."""
+    """Find what merges over parts of the data, with what else `conclude` needs."""
     if scale is not None:
         check_option("scale", scale, rule.scales)
     forecast = _checked(
         y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
     )
-    total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
-    return total * rule.scale(scale, forecast.n_classes), weight
+    found = loss_findings(forecast, rule, penalty=penalty, ties=ties)
+    found = to_numpy(found, forecast.xp)
+    found[0] *= rule.scale(scale, forecast.n_classes)
+    return found, forecast.tolerance, forecast.targets.fault
 
 
 def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):

@@ -21,7 +21,7 @@ def loss_sums(forecast, rule, *, penalty, ties):
     """Weighted sum of the losses, and the sum of the weights."""
     found = loss_findings(forecast, rule, penalty=penalty, ties=ties)
     found = to_numpy(found, forecast.xp)
-    return conclude(found, forecast.eps, forecast.targets.fault)
+    return conclude(found, forecast.tolerance, forecast.targets.fault)
 
 
 def loss_findings(forecast, rule, *, penalty, ties):
@@ -44,7 +44,7 @@ def sample_losses(forecast, rule, *, penalty, ties):
             findings.append(_findings(block, forecast, loss))
             losses.append(loss)
     found = to_numpy(_merged(forecast, findings), forecast.xp)
-    conclude(found, forecast.eps, forecast.targets.fault)
+    conclude(found, forecast.tolerance, forecast.targets.fault)
     return forecast.xp.concat(losses)
 
 
@@ -194,11 +194,17 @@ def _merged(forecast, findings):
     )
 
 
-def conclude(found, eps, fault, *, names=("y_true", "y_proba")):
+def merge_findings(parts):
+    """Merge the findings of several parts, as NumPy arrays."""
+    table = np.asarray(parts)
+    return np.append(table[:, :N_SUMS].sum(axis=0), table[:, N_SUMS:].max(axis=0))
+
+
+def conclude(found, tolerance, fault, *, names=("y_true", "y_proba")):
     """Check the values by what was `found`; return the sums of losses and weights.
 
-    `eps` is the resolution of the probabilities' dtype, `fault` is what is wrong with
-    labels that are not valid, `names` are those of the caller's parameters.
+    `tolerance` is that of the sums of rows, `fault` is what is wrong with labels that
+    are not valid, `names` are those of the caller's parameters.
     """
     loss, weight, n_bad, high, high_sum, *minima = map(float, found)
     low, low_sum, low_weight = (-value for value in minima)
@@ -209,7 +215,7 @@ def conclude(found, eps, fault, *, names=("y_true", "y_proba")):
         low_weight=low_weight,
         weight=weight,
         n_bad=n_bad,
-        eps=eps,
+        tolerance=tolerance,
         fault=fault,
         names=names,
     )

@@ -38,7 +38,8 @@ class Forecast:
     classes: np.ndarray
     positive: int
     sample_weight: Any  # (n_samples,) or None
-    eps: float
+    eps: float  # the least that a probability counts
+    tolerance: float  # by which rows may miss a sum of 1
     dtype: Any  # to compute in: float64 wherever the device has it
 
     @property
@@ -71,6 +72,7 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
     else:
         y_true = move_to(y_true, xp=xp, device=device)
         targets = DeviceTargets(y_true, classes, xp, device)
+    eps, tolerance = resolution(y_proba.dtype, xp)
     return Forecast(
         xp=xp,
         device=device,
@@ -79,19 +81,27 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
         classes=classes,
         positive=_check_pos_label(pos_label, classes),
         sample_weight=sample_weight,
-        eps=float(xp.finfo(y_proba.dtype).eps) if _is_float(y_proba, xp) else 2.0**-52,
+        eps=eps,
+        tolerance=tolerance,
         dtype=widest_float(xp, device),
     )
 
 
-def check_values(*, low, high, off, low_weight, weight, n_bad, eps, fault, names):
+def resolution(dtype, xp):
+    """Return the least that a probability counts and the tolerance of a row's sum."""
+    is_float = dtype.kind == "f" if xp is np else xp.isdtype(dtype, "real floating")
+    eps = float(xp.finfo(dtype).eps) if is_float else 2.0**-52
+    # bfloat16 has few digits, but knows numbers as small as float32 does.
+    return (eps if eps < 1e-3 else 2.0**-23), eps**0.5
+
+
+def check_values(*, low, high, off, tolerance, low_weight, weight, n_bad, fault, names):
     """Judge what the pass over the values has found.
 
     Parameters are, over all rows: the smallest and largest probability, the
-    largest distance of a row's sum from 1, the smallest weight, the sum of the
-    weights and the number of rows whose label is not valid; then the resolution
-    of the probabilities' dtype, what is wrong with labels that are not valid, and
-    the names of labels and probabilities.
+    largest distance of a row's sum from 1 and how large it may be, the smallest
+    weight, the sum of the weights and the number of rows whose label is not valid;
+    then what is wrong with these, and the names of labels and probabilities.
     """
     y_name, proba_name = names
     if np.isnan(low) or np.isnan(high):
@@ -99,8 +109,8 @@ def check_values(*, low, high, off, low_weight, weight, n_bad, eps, fault, names
     if low < 0 or high > 1:
         raise ValueError(
             f"{proba_name} must hold probabilities in [0, 1]. Got values from "
-            f"{low} to {high}. Pass what predict_proba returns, not logits or "
-            "percentages."
+            f"{low} to {high}. Pass what predict_proba or a softmax returns, not "
+            "logits or percentages."
         )
     if n_bad:
         raise ValueError(f"{y_name} has {int(n_bad)} rows that {fault}.")
@@ -109,7 +119,7 @@ def check_values(*, low, high, off, low_weight, weight, n_bad, eps, fault, names
             "sample_weight must be non-negative, without NaN or infinity. "
             f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
         )
-    if off > eps**0.5:
+    if off > tolerance:
         warn(
             f"The rows of {proba_name} do not sum to one: a sum is off by "
             f"{off:.2g}. Make sure to pass probabilities.",
@@ -197,12 +207,6 @@ def _as_real(array, name):
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
     return array
-
-
-def _is_float(array, xp):
-    if xp is np:
-        return array.dtype.kind == "f"
-    return xp.isdtype(array.dtype, "real floating")
 
 
 def _check_target(y_true):

@@ -64,8 +64,11 @@ def _make_parser():
     add("--epochs", type=_positive, help="epochs or trees; default: 100")
     add("--folds", type=_positive, help="folds of each data set; default: 5")
     add("--repeats", type=_positive, default=1, help="trainings of each fold")
-    add("--jobs", type=_jobs, help="trainings at once; -1: all cores; default: 1")
-    add(
+    where = training.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs", type=_jobs, help="trainings at once; -1: all cores; default: 1"
+    )
+    where.add_argument(
         "--dask",
         metavar="ADDRESS",
         help="train on a Dask cluster, for example tcp://host:8786, whose workers see "
@@ -152,7 +155,13 @@ def _cluster(address):
         yield
         return
     distributed = import_optional("distributed", caller="--dask", extra="dask")
-    with distributed.Client(address), parallel_config(backend="dask"):
+    print(f"Looking for workers at {address}.")
+    try:
+        client = distributed.Client(address)
+        client.wait_for_workers(1, timeout=30)
+    except (OSError, ValueError) as exc:
+        raise OSError(f"There are no workers at --dask {address}: {exc}") from exc
+    with client, parallel_config(backend="dask"):
         yield
 
 

@@ -34,5 +34,5 @@ def import_optional(name, *, caller, extra):
             raise  # it is installed, but one of its own imports is missing
         raise ImportError(
             f"{caller} needs {package}, which is not installed. "
-            f"Install it with `pip install sklearn-superior[{extra}]`."
+            f'Install it with `pip install "sklearn-superior[{extra}]"`.'
         ) from exc

@@ -236,6 +236,21 @@ def test_xgboost_metric_that_fails_on_one_worker_ends_on_all():
     assert "penalized_brier has failed on another worker" in str(errors[0])
 
 
+def test_xgboost_without_probabilities():
+    xgboost = pytest.importorskip("xgboost")
+    X, y, *_ = data("five")
+    train = xgboost.DMatrix(X, y)
+    with pytest.raises(ValueError, match="'multi:softprob', not 'multi:softmax'"):
+        xgboost.train(
+            {"objective": "multi:softmax", "num_class": 5},
+            train,
+            2,
+            evals=[(train, "train")],
+            custom_metric=our_xgboost.eval_metric(),
+            verbose_eval=False,
+        )
+
+
 @pytest.mark.parametrize("kind", ["binary", "five"])
 def test_xgboost_on_a_gpu(kind):
     xgboost = pytest.importorskip("xgboost")

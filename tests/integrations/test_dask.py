@@ -156,6 +156,39 @@ def test_data_frames(name, dtype):
     assert_allclose(float(loss), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_other_columns", [0, 20])
+def test_frames_from_many_small_files(n_other_columns, tmp_path):
+    """Dask joins such files, in one column other than in several."""
+    rng = np.random.default_rng(0)
+    frames = []
+    for number in range(9):
+        y_true, y_proba = random_forecast(rng, rng.integers(20, 90), 4)
+        frame = pd.DataFrame(y_proba, columns=list("abcd"))
+        frame["label"] = np.array(["no", "perhaps", "soon", "yes"])[y_true]
+        frame["weight"] = rng.random(len(frame))
+        for other in range(n_other_columns):
+            frame[f"other{other}"] = 0.0
+        for part in ("whole", "labels"):
+            (tmp_path / part).mkdir(exist_ok=True)
+        frame.to_parquet(tmp_path / "whole" / f"{number}.parquet")
+        frame[["label"]].to_parquet(tmp_path / "labels" / f"{number}.parquet")
+        frames.append(frame)
+    frame = pd.concat(frames)
+    expected = metrics.penalized_brier_score_loss(
+        frame["label"], frame[list("abcd")], sample_weight=frame["weight"]
+    )
+    lazy_frame = dd.read_parquet(tmp_path / "whole")
+    proba, weight = lazy_frame[list("abcd")], lazy_frame["weight"]
+    for label in (lazy_frame["label"], dd.read_parquet(tmp_path / "labels")["label"]):
+        loss = lazy.penalized_brier_score_loss(label, proba, sample_weight=weight)
+        assert_allclose(float(loss), expected, rtol=1e-12)
+    sizes_known = proba.to_dask_array().compute_chunk_sizes()
+    loss = lazy.penalized_brier_score_loss(
+        frame["label"], sizes_known, sample_weight=frame["weight"]
+    )
+    assert_allclose(float(loss), expected, rtol=1e-12)
+
+
 def test_normalize_and_scale():
     y_true, y_proba, lazy_proba = data()
     assert_allclose(
@@ -202,6 +235,8 @@ def test_values_come_with_other_lazy_values():
 def test_bad_input_is_told_at_once():
     y_true, y_proba, lazy_proba = data()
     loss = lazy.penalized_brier_score_loss
+    bag = pytest.importorskip("dask.bag").from_sequence([0, 1])
+    lazy_delayed = dask.delayed(y_proba)
     unknown = lazy_proba[da.from_array(y_true, chunks=30) < 9]
     cases = [
         (TypeError, "y_proba must be a dask array.*ndarray", (y_true, y_proba), {}),
@@ -223,6 +258,14 @@ def test_bad_input_is_told_at_once():
             "sample_weight must have one axis. Got 2",
             (y_true, lazy_proba),
             {"sample_weight": lazy_proba},
+        ),
+        (TypeError, "y_true must be array-like. Got a Bag", (bag, lazy_proba), {}),
+        (TypeError, "y_proba .* Got a Delayed.$", (y_true, lazy_delayed), {}),
+        (
+            ValueError,
+            "sample_weight must have one or two axes. Got 0",
+            (y_true, lazy_proba),
+            {"sample_weight": 2.0},
         ),
         (ValueError, "same number of blocks.* Got 1 and 7", (y_true, unknown), {}),
         (ValueError, "'ties' parameter", (y_true, lazy_proba), {"ties": "last"}),
@@ -276,6 +319,8 @@ def test_bad_values_are_told_when_they_are_read():
         ),
         ("'pos_label' parameter", (y_true, lazy_proba), {"pos_label": 7}),
         ("at least one row", (y_true[:0], lazy_proba[:0]), {}),
+        ("holds 2 distinct classes", (np.eye(2)[y_true % 2], lazy_proba), {}),
+        ("200 rows that are not one-hot", (y_proba * 0.5, lazy_proba), {}),
     ]
     for message, arguments, options in cases:
         lazy_loss = loss(*arguments, **options)
@@ -283,7 +328,7 @@ def test_bad_values_are_told_when_they_are_read():
             lazy_loss.compute()
     rows = da.from_array(y_true, chunks=30)
     lazy_loss = loss(rows[rows != 1], lazy_proba[rows != 2])
-    with pytest.raises(ValueError, match="belong together .*'y_true': .*Partition"):
+    with pytest.raises(ValueError, match="together .*'y_true': 13, 'y_proba': 18"):
         lazy_loss.compute()
 
 
@@ -314,3 +359,18 @@ def test_memory_does_not_grow_with_the_rows(labels):
     # The graph of the tasks grows, by some kilobytes for a block. The labels of all
     # blocks would take 63 MiB, the probabilities 305 MiB.
     assert peaks[1] - peaks[0] < 10 * 2**20
+
+
+def test_rows_that_do_not_sum_to_one_are_told_once():
+    y_true, y_proba, lazy_proba = data()
+    with pytest.warns(UserWarning, match="rows of y_proba do not sum") as caught:
+        float(lazy.penalized_brier_score_loss(y_true, lazy_proba * 0.9))
+    assert len(caught) == 1
+
+
+def test_labels_may_be_lazy():
+    y_true, y_proba, lazy_proba = data()
+    labels = da.unique(da.from_array(y_true, chunks=30))
+    loss = lazy.penalized_brier_score_loss(y_true, lazy_proba, labels=labels)
+    expected = metrics.penalized_brier_score_loss(y_true, y_proba)
+    assert_allclose(float(loss), expected, rtol=1e-12)

@@ -226,6 +226,16 @@ def test_comparison_survives_the_loss_of_a_worker(client, killer):
             assert_allclose(ours.validation[name], scores, rtol=1e-12)
 
 
+def test_replication_without_a_cluster(client, tmp_path, capsys):
+    options = ["run", "--quick", "--folder", str(tmp_path)]
+    assert main([*options, "--dask", "nonsense"]) == 2
+    assert "no workers at --dask nonsense" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*options, "--dask", client.scheduler.address, "--jobs", "2"])
+    assert "not allowed with argument --dask" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_replication_survives_the_loss_of_a_worker(client, tmp_path):
     options = "run --datasets synthetic --estimators hgb --epochs 4 --repeats 2".split()
     main([*options, "--folder", str(tmp_path / "here")])

@@ -1,5 +1,9 @@
 """The callback in the real training loop of Keras."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -187,20 +191,30 @@ def test_bad_input():
             (metrics.penalized_log_loss, X_val, y_val),
         ),
         ("'name' parameter must be a str. Got 3", (PBS, X_val, y_val, 3)),
-        (r"y_val must hold .* shape \(3, 2\)", (PBS, X_val, np.ones((3, 2)))),
+        ("y_val has rows that are not one-hot", (PBS, X_val, np.ones((3, 2)))),
+        (r"y_val must hold .* dtype <U", (PBS, X_val, y_val.astype(str))),
+        ("y_val must hold .* from 0 up. Got values from -1", (PBS, X_val, y_val - 1)),
+        ("X_val and y_val .* rows. Got 3 and 2", (PBS, X_val[:3], y_val[:2])),
     ]:
         with pytest.raises(ValueError, match=message):
             ScorerCallback(*arguments)
     model = network()
     for message, arguments in [
-        ("X_val and y_val .* rows. Got 3 and 2", (PBS, X_val[:3], y_val[:2])),
+        ("class numbers .* from 0 to 4. Got 5", (PBS, X_val, y_val + 1)),
         ("'name' parameter .* Got 'loss' besides", (PBS, X_val, y_val, "loss")),
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, verbose=0, callbacks=[ScorerCallback(*arguments)])
+    inputs = [keras.Input((12,)), keras.Input((12,))]
+    outputs = keras.layers.Dense(5, "softmax")(keras.layers.Concatenate()(inputs))
+    two = keras.Model(inputs, outputs)
+    two.compile("adam", "sparse_categorical_crossentropy")
+    scorer = ScorerCallback(PBS, [X_val[:3]] * 2, y_val[:2])
+    with pytest.raises(ValueError, match="X_val and y_val .* rows. Got 3 and 2"):
+        two.fit([X, X], y, verbose=0, callbacks=[scorer])
     logits = keras.Sequential([keras.layers.Dense(5)])
     logits.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    with pytest.raises(ValueError, match=r"probabilities in \[0, 1\].* not logits"):
+    with pytest.raises(ValueError, match="end it with a softmax"):
         logits.fit(X, y, verbose=0, callbacks=[ScorerCallback(PBS, X_val, y_val)])
     inputs = keras.Input((X.shape[1],))
     two = keras.Model(inputs, [keras.layers.Dense(5)(inputs)] * 2)
@@ -212,3 +226,64 @@ def test_bad_input():
             verbose=0,
             callbacks=[ScorerCallback(PBS, X_val, y_val)],
         )
+
+
+def test_errors_come_before_training():
+    X, y, X_val, y_val = data()
+    model = network()
+    weights = Weights()
+    scorer = ScorerCallback("f1_macro", X_val, y_val)
+    for callback in (
+        ScorerCallback("neg_penalized_brier_score", X_val, y_val),  # of the same name
+        ScorerCallback("f1_macro", X_val, y_val + 1, name="val_f1"),
+        ScorerCallback("f1_macro", X_val[:, :3], y_val, name="val_f1"),
+    ):
+        with pytest.raises(ValueError, match=r"val_pbs|class numbers|shape"):
+            model.fit(X, y, verbose=0, callbacks=[weights, scorer, callback])
+        assert getattr(weights, "epochs", []) == []
+
+
+def test_epochs_gone_astray_do_not_lose_the_best_one():
+    X, y, X_val, y_val = data()
+    model = network()
+
+    class Spoil(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            if epoch == 3:
+                weights = self.model.get_weights()
+                self.model.set_weights([w * np.nan for w in weights])
+
+    scorer = ScorerCallback(neg_penalized_brier_scorer, X_val, y_val)
+    stop = EarlyStopping("val_pbs", patience=2, restore_best_weights=True)
+    history = model.fit(X, y, epochs=9, verbose=0, callbacks=[Spoil(), stop, scorer])
+    scores = np.array(history.history["val_pbs"])
+    assert np.isnan(scores).tolist() == [False] * 3 + [True] * (len(scores) - 3)
+    y_proba = model.predict(X_val, verbose=0)
+    expected = -metrics.penalized_brier_score_loss(y_val, y_proba, labels=range(5))
+    assert_allclose(np.nanmax(scores), expected, rtol=1e-6)
+
+
+def test_half_precision():
+    X, y, X_val, y_val = data()
+    model = keras.Sequential(
+        [keras.layers.Dense(5, activation="softmax", dtype="bfloat16")]
+    )
+    model.compile("adam", "sparse_categorical_crossentropy")
+    scorer = ScorerCallback("neg_penalized_log_loss", X_val, y_val)
+    scores = model.fit(X, y, verbose=0, callbacks=[scorer]).history["val_pbs"]
+    y_proba = model.predict(X_val, verbose=0).astype(np.float32)
+    y_proba /= y_proba.sum(axis=1, keepdims=True)
+    expected = metrics.penalized_log_loss(y_val, y_proba, labels=range(5))
+    assert_allclose(scores, -expected, rtol=1e-6)
+
+
+def test_missing_backend_is_explained():
+    code = "import sklearn_superior.integrations.keras"
+    environment = os.environ | {"KERAS_BACKEND": "jax"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert "ImportError: Keras does not find its backend: No module named 'jax" in (
+        run.stderr
+    )
+    assert "KERAS_BACKEND, for example torch" in run.stderr

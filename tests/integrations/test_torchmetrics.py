@@ -195,6 +195,12 @@ def test_half_precision_is_not_blamed_for_its_rounding():
     assert_allclose(metric.compute().item(), expected, atol=0.02)
 
 
+def test_small_numbers_of_half_precision_count():
+    metric = PenalizedLogLoss(penalty=0)
+    metric.update(torch.tensor([[1.0, 1e-3]]).bfloat16(), torch.tensor([1]))
+    assert_allclose(metric.compute().item(), -np.log(1e-3), rtol=1e-3)
+
+
 def test_a_coarser_module_leaves_the_sums_exact():
     y_true, y_proba = random_forecast(np.random.default_rng(0), 60, 5)
     metric = PenalizedBrierScore()
@@ -215,6 +221,7 @@ def test_bad_shapes_and_types_are_told_at_once():
     cases = [
         (TypeError, "preds must be a tensor of floats. Got list", ([0.5], target)),
         (TypeError, "preds must be .* Got torch.int64", (target, target)),
+        (TypeError, "preds must be .* Got ndarray", (preds.numpy(), target)),
         (
             ValueError,
             r"preds must be of shape.*\(1, 4, 3\)",

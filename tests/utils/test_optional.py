@@ -6,7 +6,7 @@ from sklearn_superior.utils._optional import import_optional
 def test_missing_package_names_caller_and_extra():
     message = (
         r"CNNClassifier needs no_such_package, .* "
-        r"`pip install sklearn-superior\[torch\]`"
+        r'`pip install "sklearn-superior\[torch\]"`'
     )
     for name in ("no_such_package", "no_such_package.nn"):
         with pytest.raises(ImportError, match=message):
