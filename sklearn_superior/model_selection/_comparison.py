@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.model_selection import (
     GroupShuffleSplit,
     StratifiedGroupKFold,
@@ -35,6 +34,7 @@ from sklearn_superior.model_selection._comparison_result import (
     StoppingRuleComparison,
     Trajectory,
 )
+from sklearn_superior.utils._parallel import in_parallel
 from sklearn_superior.utils._params import check_integer
 from sklearn_superior.utils._progress import show_progress
 from sklearn_superior.utils._sklearn_compat import take_rows
@@ -168,12 +168,11 @@ def compare_stopping_rules(
         for fold in range(len(folds))
         for repeat in range(n_repeats)
     ]
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_try_to_trace)(
-            estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring
-        )
+    tasks = [
+        (estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring)
         for fold, repeat, seed in jobs
-    )
+    ]
+    outcomes = in_parallel(_try_to_trace, tasks, n_jobs=n_jobs)
     trajectories, errors = [], []
     for n_done, (trajectory, error) in enumerate(outcomes, start=1):
         trajectories += [trajectory] if error is None else []

@@ -4,10 +4,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
 from sklearn_superior.replication._protocol import check_device, load_windows, train
 from sklearn_superior.replication._store import DamagedRecordError, RecordStore
+from sklearn_superior.utils._parallel import in_parallel
 from sklearn_superior.utils._progress import show_progress
 
 
@@ -32,9 +31,8 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
         left += [] if done else [job]
     tell(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
     left, n_failed = _leave_out_missing_data(left, data_home, tell)
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_do)(job, store, data_home, device) for job in left
-    )
+    tasks = [(job, store, data_home, device) for job in left]
+    outcomes = in_parallel(_do, tasks, n_jobs=n_jobs)
     for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
         if problem is not None:
             tell(f"{job.name} failed: {problem}")

@@ -273,7 +273,7 @@ def test_missing_skops_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     X, y, _, _ = make_data("five")
     message = (
-        r"checkpoint_dir needs skops.* `pip install sklearn-superior\[checkpoint\]`"
+        r'checkpoint_dir needs skops.* `pip install "sklearn-superior\[checkpoint\]"`'
     )
     with pytest.raises(ImportError, match=message):
         EarlyStoppingClassifier(FAMILIES["SGD"](), checkpoint_dir=tmp_path).fit(X, y)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from sklearn_superior import metrics
 from sklearn_superior.integrations import dask as lazy
@@ -192,11 +192,15 @@ def test_search_survives_the_loss_of_a_worker(client, killer):
         killer()
         return PBS(estimator, X, y)
 
-    grid = {"C": [0.01, 0.1, 1.0, 10.0]}
-    expected = GridSearchCV(LogisticRegression(), grid, scoring=PBS, cv=4).fit(X, y)
-    search = GridSearchCV(LogisticRegression(), grid, scoring=scorer, cv=4)
-    with parallel_config(backend="dask"):
+    grid, splits = {"C": [0.01, 0.1, 1.0, 10.0]}, list(StratifiedKFold(4).split(X, y))
+    expected = GridSearchCV(LogisticRegression(), grid, scoring=PBS, cv=splits)
+    expected.fit(X, y)
+    search = GridSearchCV(LogisticRegression(), grid, scoring=scorer, cv=splits)
+    pieces = [X, y, *(rows for split in splits for rows in split)]
+    client.amm.stop()
+    with parallel_config(backend="dask", scatter=pieces):
         search.fit(X, y)
+    client.amm.start()
     for key in ("mean_test_score", "split0_test_score"):
         assert_allclose(search.cv_results_[key], expected.cv_results_[key], rtol=1e-12)
 

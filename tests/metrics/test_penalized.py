@@ -21,7 +21,7 @@ from sklearn.metrics import (
 )
 
 from sklearn_superior.metrics import (
-    _reduce,
+    _penalized,
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
     penalized_brier_score_loss,
@@ -528,7 +528,7 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
         transfers.append(tuple(array.shape))
         return np.array([3.0, 4.0, 0, 1, 1, 0, -1, 0])
 
-    monkeypatch.setattr(_reduce, "to_numpy", transfer)
+    monkeypatch.setattr(_penalized, "to_numpy", transfer)
     proba = torch.empty(n_rows, 3, device="meta")
     y_true = torch.empty(n_rows, dtype=torch.int64, device="meta")
     weight = torch.empty(n_rows, device="meta")

@@ -1,0 +1,38 @@
+"""Many jobs at once, through joblib, that survive the loss of a worker."""
+
+from concurrent.futures import CancelledError
+
+from joblib import Parallel, delayed
+
+# How often jobs are given out that were lost with a worker.
+_N_ATTEMPTS = 3
+
+
+def in_parallel(function, jobs, *, n_jobs):
+    """Yield ``function(*job)`` for every job, in the order in which they finish.
+
+    On a Dask cluster joblib keeps an argument of many jobs on a single worker at first.
+    If that one is lost, Dask does the jobs of the worker again, but cancels those that
+    still wait for the argument. These are given out once more.
+
+    Examples
+    --------
+    >>> sorted(in_parallel(pow, [(2, 3), (3, 2)], n_jobs=1))
+    [8, 9]
+    """
+    left = dict(enumerate(jobs))
+    for attempt in range(1, _N_ATTEMPTS + 1):
+        tasks = [delayed(_numbered)(number, function, *left[number]) for number in left]
+        results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+        try:
+            for number, result in results:
+                del left[number]
+                yield result
+            return
+        except CancelledError:
+            if attempt == _N_ATTEMPTS:
+                raise
+
+
+def _numbered(number, function, *job):
+    return number, function(*job)
