@@ -159,12 +159,13 @@ def test_several_scores_beside_validation_data_and_other_callbacks():
 
 def test_fits_again():
     X, y, X_val, y_val = data()
-    callbacks = [
-        EarlyStopping("val_pbs", patience=1),
-        ScorerCallback(neg_penalized_brier_scorer, X_val, y_val),
-    ]
-    first = network().fit(X, y, epochs=4, verbose=0, callbacks=callbacks)
-    second = network().fit(X, y, epochs=4, verbose=0, callbacks=callbacks)
+    scorer = ScorerCallback(neg_penalized_brier_scorer, X_val, y_val)
+    first, second = (
+        network().fit(
+            X, y, epochs=4, verbose=0, callbacks=[EarlyStopping("val_pbs"), scorer]
+        )
+        for _ in range(2)
+    )
     assert_allclose(second.history["val_pbs"], first.history["val_pbs"], rtol=1e-12)
 
 
