@@ -9,15 +9,13 @@ from math import isnan
 
 import numpy as np
 
-from sklearn_superior.metrics._docstrings import describe
 from sklearn_superior.metrics._labels import HostTargets, unique_labels
-from sklearn_superior.metrics._penalized import findings, weighted_sums
+from sklearn_superior.metrics._penalized import findings, make_loss, weighted_sums
 from sklearn_superior.metrics._reduce import conclude, merge_findings
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import (
     as_host_array,
     check_forecast,
-    check_normalize,
     check_total,
 )
 from sklearn_superior.utils._optional import import_optional
@@ -77,48 +75,18 @@ _HOW_TO_KNOW_SIZES = (
 )
 
 
-def _make_loss(rule):
-    """Make the lazy loss of a scoring rule."""
-
-    def scaled(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-        scale="sum",
-    ):
-        options = {"penalty": penalty, "ties": ties, "scale": scale}
-        return _lazy_loss(
-            rule, y_true, y_proba, sample_weight, labels, pos_label, options
-        )
-
-    def plain(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-        normalize=True,
-    ):
-        check_normalize(normalize)
-        options = {"penalty": penalty, "ties": ties}
-        return _lazy_loss(
-            rule, y_true, y_proba, sample_weight, labels, pos_label, options, normalize
-        )
-
-    return describe(scaled if rule.scales else plain, rule, kind="loss", template=_DOC)
-
-
-def _lazy_loss(
-    rule, y_true, y_proba, sample_weight, labels, pos_label, options, normalize=True
+def _lazy_mean_loss(
+    rule,
+    y_true,
+    y_proba,
+    *,
+    sample_weight,
+    labels,
+    pos_label,
+    normalize=True,
+    **options,
 ):
+    """Dask array of the weighted mean of the losses, or of their sum."""
     import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
     import dask.array as da
 
@@ -332,6 +300,6 @@ def _merged(parts, *, shape, pos_label, normalize):
     return np.float64(total / weight if normalize else total)
 
 
-_LOSSES = [_make_loss(rule) for rule in RULES.values()]
+_LOSSES = [make_loss(rule, _lazy_mean_loss, _DOC) for rule in RULES.values()]
 globals().update({function.__name__: function for function in _LOSSES})
 __all__ = [function.__name__ for function in _LOSSES]

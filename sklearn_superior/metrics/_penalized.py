@@ -23,8 +23,8 @@ from sklearn_superior.utils._sklearn_compat import to_numpy
 _TIES = ("first", "split", "correct")
 
 
-def make_loss(rule):
-    """Make the public loss of a scoring rule."""
+def make_loss(rule, mean, template=None):
+    """Make the public loss of a scoring rule, which `mean` computes."""
 
     def scaled(
         y_true,
@@ -37,7 +37,7 @@ def make_loss(rule):
         ties="first",
         scale="sum",
     ):
-        total, weight = weighted_sums(
+        return mean(
             rule,
             y_true,
             y_proba,
@@ -48,8 +48,6 @@ def make_loss(rule):
             ties=ties,
             scale=scale,
         )
-        check_total(weight)
-        return total / weight
 
     def plain(
         y_true,
@@ -63,20 +61,27 @@ def make_loss(rule):
         normalize=True,
     ):
         check_normalize(normalize)
-        total, weight = weighted_sums(
+        return mean(
             rule,
             y_true,
             y_proba,
+            normalize=normalize,
             sample_weight=sample_weight,
             labels=labels,
             pos_label=pos_label,
             penalty=penalty,
             ties=ties,
         )
-        check_total(weight)
-        return total / weight if normalize else total
 
-    return describe(scaled if rule.scales else plain, rule, kind="loss")
+    function = scaled if rule.scales else plain
+    return describe(function, rule, kind="loss", template=template)
+
+
+def mean_loss(rule, y_true, y_proba, *, normalize=True, **options):
+    """Weighted mean of the losses, or their sum."""
+    total, weight = weighted_sums(rule, y_true, y_proba, **options)
+    check_total(weight)
+    return total / weight if normalize else total
 
 
 def make_samples(rule):
@@ -190,7 +195,7 @@ def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):
 
 
 # The public names.
-LOSSES = {rule.name: make_loss(rule) for rule in RULES.values()}
+LOSSES = {rule.name: make_loss(rule, mean_loss) for rule in RULES.values()}
 SAMPLES = {rule.name: make_samples(rule) for rule in RULES.values()}
 D2_SCORES = {rule.name: make_d2(rule) for rule in RULES.values() if rule.d2_name}
 
