@@ -12,7 +12,7 @@ import torch
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer
 
-from sklearn_superior.early_stopping._stage_scorer import StageScorer
+from sklearn_superior.early_stopping._training import StageScorer
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.neural_network._cnn_module import make_cnn

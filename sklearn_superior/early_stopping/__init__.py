@@ -2,8 +2,8 @@
 
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
 from sklearn_superior.early_stopping._staged_scores import staged_scores
-from sklearn_superior.early_stopping._stages import Stages, register_stages
 from sklearn_superior.early_stopping._stopper import EarlyStopper
+from sklearn_superior.early_stopping.stages import Stages, register_stages
 
 __all__ = [
     "EarlyStopper",

@@ -1,43 +1,36 @@
 """The state of training on disk: written whole or not at all, read without trust.
 
-A checkpoint is one archive with the scores so far, the last model and, where that
-cannot be cut back to it, the best one. It is written beside the old one and then
-takes its place, so that a kill at any moment leaves one of the two.
+A checkpoint is one archive with what training it is of, the scores so far, the last
+model and, where that cannot be cut back to it, the best one. It is written beside the
+old one and then takes its place, so that a kill at any moment leaves one of the two.
 """
 
-import hashlib
 import json
 import zipfile
 from dataclasses import dataclass, field
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
-from sklearn_superior.utils._files import write_atomically
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.early_stopping._identity import differences
+from sklearn_superior.utils._files import (
+    read_archive,
+    remove_leftovers,
+    write_atomically,
+)
+from sklearn_superior.utils._warnings import warn
 
 _FILE = "checkpoint.zip"
-_FORMAT = "sklearn-superior checkpoint 1"
-
-# Types that models hold besides those that skops trusts itself. They carry numbers
-# only; loading one runs no code of the file's choice.
-_TRUSTED = {
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.tree._tree.Tree",
-}
+_FORMAT = "sklearn-superior checkpoint 2"
 
 
 @dataclass
 class Checkpoint:
-    """What is needed to go on: the scores of the stages, and the models."""
+    """What is needed to resume: of which training, its scores, the models."""
 
-    fingerprint: str  # of the estimator and the data that it was trained on
+    identity: dict
     scores: list
+    best: int | None = None  # the stage of the model "best"
     models: dict = field(default_factory=dict)  # name -> bytes
 
 
@@ -59,139 +52,167 @@ class CheckpointStore:
                 f"The 'checkpoint_dir' parameter must be a folder. Got {directory!r}: "
                 f"{exc}"
             ) from exc
+        remove_leftovers(self.path)
         self._next_save = 0.0
+        self._has_failed = False
 
     def is_due(self):
         """Tell whether to save: so seldom that it takes a tenth of the time at most."""
         return perf_counter() >= self._next_save
 
     def save(self, checkpoint):
-        """Write a checkpoint in place of the last one."""
+        """Write a checkpoint in place of the last one.
+
+        If it cannot be written, a warning says so, once.
+        """
         start = perf_counter()
+        meta = {
+            "format": _FORMAT,
+            "identity": checkpoint.identity,
+            # JSON has no NaN; a string says the same.
+            "scores": [repr(score) for score in checkpoint.scores],
+            "best": checkpoint.best,
+            "members": sorted(checkpoint.models),
+        }
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
-            meta = {
-                "format": _FORMAT,
-                "fingerprint": checkpoint.fingerprint,
-                # JSON has no NaN; a string says the same.
-                "scores": [repr(score) for score in checkpoint.scores],
-            }
             archive.writestr("meta.json", json.dumps(meta))
             for name, data in checkpoint.models.items():
                 archive.writestr(name, data)
-        write_atomically(self.path, buffer.getvalue())
+        try:
+            write_atomically(self.path, buffer.getvalue())
+        except OSError as exc:
+            if not self._has_failed:
+                warn(
+                    f"The checkpoint {self.path} could not be written: {exc}. Training "
+                    "continues without it."
+                )
+            self._has_failed = True
         self._next_save = perf_counter() + 10 * (perf_counter() - start)
 
     def load(self):
         """Read the checkpoint; None if there is none."""
-        if not self.path.exists():
-            return None
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                meta = json.loads(archive.read("meta.json"))
-                names = [name for name in archive.namelist() if name != "meta.json"]
-                models = {name: archive.read(name) for name in names}
-            if meta["format"] != _FORMAT:
-                raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
-            scores = [float(score) for score in meta["scores"]]
-            return Checkpoint(meta["fingerprint"], scores, models)
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as exc:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise ValueError(f"{self.path} cannot be read: {exc}") from exc
+        try:
+            return _parse(read_archive(data))
+        except Exception as exc:  # whatever the damage leads to
             raise ValueError(
                 f"{self.path} is damaged or no checkpoint: {exc}. Remove it to start "
                 "anew."
             ) from exc
 
 
-class CheckpointKeeper:
-    """Keeps the checkpoint of a fit, and takes it up again."""
+def _parse(members):
+    meta = json.loads(members.pop("meta.json"))
+    if meta["format"] != _FORMAT:
+        raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
+    if sorted(members) != meta["members"] or "last" not in members:
+        raise ValueError("its models are not those that it was written with")
+    scores = [float(score) for score in meta["scores"]]
+    best, identity = meta["best"], meta["identity"]
+    if not (scores and (best is None or best in range(len(scores)))):
+        raise ValueError("its scores and its best stage do not fit each other")
+    if not isinstance(identity, dict):
+        raise ValueError("it does not tell of which training it is")
+    return Checkpoint(identity, scores, best, members)
 
-    def __init__(self, classifier, stages, stopper, data):
+
+class CheckpointKeeper:
+    """Keeps the checkpoint of a training, and resumes from it.
+
+    Parameters
+    ----------
+    stages : Stages and Checkpointed
+        What is trained.
+
+    stopper : EarlyStopper
+        Has the scores.
+
+    directory : str or path
+        Where to keep the checkpoint.
+
+    identify : callable
+        Returns the identity of the training, and what of it is not stable.
+    """
+
+    def __init__(self, stages, stopper, directory, identify):
         self.stages, self.stopper = stages, stopper
-        self.resume = classifier.resume
-        self.store = None
-        if classifier.checkpoint_dir is None:
-            if classifier.resume:
-                raise ValueError("resume=True needs a checkpoint_dir.")
-        else:
-            self.store = CheckpointStore(classifier.checkpoint_dir)
-            self.fingerprint = fingerprint(stages, classifier.scoring, data)
+        stages.check_format()
+        self.store = CheckpointStore(directory)
+        self.identity, self.unstable = identify()
+        self._n_saved = None
+        if self.unstable:
+            warn(f"{self.store.path} will not be of use to resume: {self._reasons()}.")
+
+    def _reasons(self):
+        return "; ".join(f"{name}: {why}" for name, why in self.unstable.items())
 
     def restore(self):
-        """Take up a checkpoint, if wanted; return whether training is over."""
-        checkpoint = self.store.load() if self.store and self.resume else None
-        if checkpoint is None or not self.stages.can_resume:
+        """Resume from the checkpoint, if there is one; return whether to stop."""
+        checkpoint = self.store.load()
+        if checkpoint is None or not self.stages.resumes:
             return False
-        if checkpoint.fingerprint != self.fingerprint:
+        path, n_done = self.store.path, len(checkpoint.scores)
+        anew = "Remove it to start anew, or use another checkpoint_dir."
+        if self.unstable:
             raise ValueError(
-                f"{self.store.path} is of another estimator, other parameters, scoring "
-                "or data. Remove it, or use another checkpoint_dir."
+                f"resume=True is refused: nobody can tell whether {path} is of this "
+                f"training. {self._reasons()}. {anew}"
             )
-        if len(checkpoint.scores) > self.stages.n_stages:
+        found = differences(checkpoint.identity, self.identity)
+        if found:
             raise ValueError(
-                f"{self.store.path} has {len(checkpoint.scores)} stages, more than the "
-                f"{self.stages.n_stages} that are wanted."
+                f"{path} is of another estimator, other parameters, scoring or data. "
+                f"What differs: {found}. {anew}"
             )
-        stop = any([self.stopper.update(score) for score in checkpoint.scores])
-        self.stages.restore(checkpoint.models, len(checkpoint.scores))
+        if n_done > self.stages.n_stages:
+            raise ValueError(
+                f"{path} has {n_done} stages, more than the {self.stages.n_stages} "
+                f"that are wanted. {anew}"
+            )
+        stop = self._replay(checkpoint, anew)
+        try:
+            self.stages.restore(checkpoint.models, n_done)
+        except ValueError as exc:
+            raise ValueError(f"{path}: {exc} {anew}") from exc
+        except Exception as exc:  # of a library that reads what it did not write
+            raise ValueError(
+                f"{path}: The checkpoint's model cannot be read: {exc}. {anew}"
+            ) from exc
         return stop
 
-    def stage_done(self):
+    def _replay(self, checkpoint, anew):
+        """Give the stopper the scores; refuse if it had stopped before the end."""
+        stops = [self.stopper.update(score) for score in checkpoint.scores]
+        best_is_kept = (
+            self.stages.keeps_any_stage
+            or self.stopper.best_iteration == checkpoint.best
+        )
+        if any(stops[:-1]) or not best_is_kept:
+            raise ValueError(
+                f"{self.store.path} cannot be resumed with n_iter_no_change="
+                f"{self.stopper.n_iter_no_change} and tol={self.stopper.tol}: training "
+                f"from the start would not have come to stage {len(stops) - 1} with "
+                f"the same best stage. {anew}"
+            )
+        return stops[-1]
+
+    def stage_done(self, *, is_last):
         """Save, if it is time to."""
-        if self.store is not None and self.store.is_due():
+        if is_last or self.store.is_due():
             self.save()
 
     def save(self):
-        """Save the present state."""
-        models = self.stages.dump() if self.store is not None else None
+        """Save the present state, if it is not saved yet."""
+        if self._n_saved == self.stopper.n_iter:
+            return
+        models = self.stages.dump()
         if models is not None:
-            self.store.save(Checkpoint(self.fingerprint, self.stopper.scores, models))
-
-
-def fingerprint(stages, scoring, data):
-    """Tell the estimator, the scoring and the data, in a few characters.
-
-    The number of stages is left out: it may grow from one run to the next.
-    """
-    model = stages.estimator
-    left_out = (stages.budget, *stages.without_effect)
-    params = {k: _tell(v) for k, v in model.get_params().items() if k not in left_out}
-    text = repr((type(model).__name__, params, _tell(scoring)))
-    digest = hashlib.sha256(text.encode())
-    for array in data:
-        array = np.asarray(array)
-        array = array.astype(str) if array.dtype.kind == "O" else array
-        digest.update(repr((array.shape, array.dtype.kind)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _tell(value):
-    """Text that is the same in every process; that of a function has its address."""
-    if isinstance(value, partial):
-        return repr((_tell(value.func), value.args, value.keywords))
-    code = getattr(value, "__code__", None)
-    if code is None:
-        return getattr(value, "__qualname__", None) or repr(value)
-    constants = [c for c in code.co_consts if not hasattr(c, "co_code")]
-    return repr((value.__qualname__, code.co_code, code.co_names, constants))
-
-
-def dump_sklearn(estimator):
-    """Bytes of a scikit-learn estimator, in the format of skops."""
-    skops = import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
-    return skops.dumps(estimator)
-
-
-def load_sklearn(data):
-    """Estimator from `dump_sklearn`; refuses types that are not known to be safe."""
-    skops = import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
-    try:
-        found = set(skops.get_untrusted_types(data=data))
-        if found <= _TRUSTED:
-            return skops.loads(data, trusted=sorted(found))
-    except Exception as exc:
-        raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
-    raise ValueError(
-        f"The checkpoint is refused: it holds types {sorted(found - _TRUSTED)}, which "
-        "are not part of a model."
-    )
+            scores, best = self.stopper.scores, self.stopper.best_iteration
+            self.store.save(Checkpoint(self.identity, scores, best, models))
+            self._n_saved = self.stopper.n_iter

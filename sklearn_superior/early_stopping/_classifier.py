@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._run import run_stages
-from sklearn_superior.early_stopping._stage_scorer import expand_classes
-from sklearn_superior.early_stopping._stages import enter_stages, fresh_clone
+from sklearn_superior.early_stopping._parameters import check_stopping_parameters
+from sklearn_superior.early_stopping._scoring import expand_classes
+from sklearn_superior.early_stopping._training import StagedModel, fit_in_stages
 from sklearn_superior.early_stopping._validation_split import (
+    Rows,
     check_target,
     split_validation,
 )
@@ -190,35 +190,25 @@ class EarlyStoppingClassifier(
         -------
         self : object
         """
+        check_stopping_parameters(self)
+        model = StagedModel(self.estimator)
         validate_data(self, X, y, skip_check_array=True)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        y, self.classes_ = check_target(y, sample_weight)
-        train, val = split_validation(
-            self, (X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
-        )
-        X_train, y_train, weight = train
-        self._own_classes = np.unique(y_train)
-        if len(self._own_classes) < 2:
-            raise ValueError(
-                "The training part must hold at least two classes. Got "
-                f"{self._own_classes.tolist()}: choose another validation part."
-            )
-        self.estimator_ = fresh_clone(self.estimator)
-        stages, X_train, X_val = enter_stages(self.estimator_, X_train, y_train, val[0])
-        if stages.encodes_labels:
-            y_train = np.searchsorted(self._own_classes, y_train)
-        run_stages(
+        y, sample_weight, self.classes_ = check_target(y, sample_weight)
+        split = split_validation(
             self,
-            stages,
-            (X_train, y_train, weight),
-            (X_val, *val[1:]),
-            self._own_classes,
+            Rows(X, y, sample_weight),
+            (X_val, y_val, sample_weight_val),
+            groups,
         )
-        if isinstance(self.estimator_, Pipeline):
-            self.estimator_.steps[-1] = (self.estimator_.steps[-1][0], stages.estimator)
-        else:
-            self.estimator_ = stages.estimator
+        fit_in_stages(self, model, split, classes=self.classes_)
+        self.estimator_ = model.estimator()
+        self._own_classes = model.own_classes
         return self
+
+    def _attributes_of_stage(self, model, estimator):
+        """Return what makes a copy of this classifier predict as a stage."""
+        return {"estimator_": estimator, "_own_classes": model.own_classes}
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -242,6 +232,21 @@ class EarlyStoppingClassifier(
         return expand_classes(
             self.estimator_.predict_proba(X), self._own_classes, self.classes_
         )
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y_log_proba : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X):
         """Return the most probable classes.

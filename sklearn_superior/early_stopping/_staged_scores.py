@@ -5,8 +5,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
-from sklearn_superior.early_stopping._stage_scorer import StageScorer, expand_classes
-from sklearn_superior.early_stopping._stages import find_stages
+from sklearn_superior.early_stopping._scoring import StageScorer, expand_classes
+from sklearn_superior.early_stopping._validation_split import check_labels
+from sklearn_superior.early_stopping.stages import find_stages
 
 
 def staged_scores(fitted_estimator, X, y, *, scoring=None):
@@ -48,6 +49,7 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     (20,)
     """
     check_is_fitted(fitted_estimator)
+    y = check_labels(y)
     own_classes = classes = None
     if isinstance(fitted_estimator, EarlyStoppingClassifier):
         classes, own_classes = fitted_estimator.classes_, fitted_estimator._own_classes

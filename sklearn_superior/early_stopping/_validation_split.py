@@ -1,8 +1,11 @@
-"""Which data to train on and which to validate on."""
+"""Which rows to train on and which to validate on, and the checks of their labels."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import assert_all_finite, indexable
+from sklearn.utils import assert_all_finite, check_consistent_length, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -10,65 +13,149 @@ from sklearn_superior.utils._params import check_real
 from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
 
 
-def check_target(y, sample_weight, n_least=2):
-    """Check labels and weights; return the labels and the classes."""
+@dataclass
+class Rows:
+    """Data with labels and, maybe, weights."""
+
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+    def take(self, rows):
+        """Return some of the rows."""
+        weight = self.sample_weight
+        return Rows(
+            take_rows(self.X, rows),
+            self.y[rows],
+            None if weight is None else weight[rows],
+        )
+
+
+def check_labels(y, name="y"):
+    """Return labels as a 1-D array, or say what is wrong with them."""
     if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None.")
+        raise ValueError(
+            f"fit requires {name} to be passed, but the target {name} is None."
+        )
+    if isinstance(y, list | tuple):
+        kinds = {isinstance(label, str) for label in y}
+        if len(kinds) > 1:  # which NumPy would make text
+            raise ValueError(
+                f"{name} must hold labels of one type. Got text beside others."
+            )
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
+    if y.dtype.kind == "O":
+        _check_objects(y, name)
+    assert_all_finite(y, input_name=name)
     check_classification_targets(y)
+    return y
+
+
+def _check_objects(y, name):
+    types = sorted({type(label).__name__ for label in y.tolist()})
+    missing = [label for label in y.tolist() if label is None or _is_missing(label)]
+    if missing:
+        raise ValueError(f"{name} must not hold missing labels. Got {missing[0]!r}.")
     try:
-        classes = np.unique(y)
+        np.unique(y)
     except TypeError as exc:
         raise ValueError(
-            f"y must hold labels of one type, none of them missing: {exc}"
+            f"{name} must hold labels of one type. Got labels of {' and '.join(types)}."
         ) from exc
-    present = classes
-    if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight)
-        if sample_weight.ndim != 1:
-            raise ValueError(
-                f"sample_weight must be 1-dimensional. Got shape {sample_weight.shape}."
-            )
-        if not (np.all(np.isfinite(sample_weight)) and sample_weight.min() >= 0):
-            raise ValueError(
-                "sample_weight must be non-negative, without NaN or infinity."
-            )
-        if not np.any(sample_weight):
-            raise ValueError("sample_weight must not be zero for all samples.")
-        present = np.unique(y[sample_weight > 0])
+
+
+def _is_missing(label):
+    try:
+        return bool(label != label)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True
+
+
+def check_weights(sample_weight, y, name="sample_weight"):
+    """Return weights as an array of floats, or say what is wrong with them."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise ValueError(f"{name} must hold numbers: {exc}") from exc
+    if weight.ndim != 1:
+        raise ValueError(f"{name} must be 1-dimensional. Got shape {weight.shape}.")
+    check_consistent_length(y, weight)
+    if not (np.all(np.isfinite(weight)) and weight.min() >= 0):
+        raise ValueError(f"{name} must be non-negative, without NaN or infinity.")
+    if not np.any(weight):
+        raise ValueError(f"{name} must not be zero for all samples.")
+    return weight
+
+
+def check_target(y, sample_weight=None, n_least=2):
+    """Check labels and weights; return labels, weights and the classes."""
+    y = check_labels(y)
+    weight = check_weights(sample_weight, y)
+    classes = np.unique(y)
+    present = classes if weight is None else np.unique(y[weight > 0])
     if len(present) < n_least:
         raise ValueError(
             f"y must hold at least {n_least} classes with positive weight. "
             f"Got {len(present)} class: {present.tolist()}."
         )
-    return y, classes
+    return y, weight, classes
+
+
+@dataclass
+class Split:
+    """What to train on, what to validate on, and what both were made of."""
+
+    train: Rows
+    val: Rows | None
+    inputs: dict  # all that `fit` was given, by name, and the rows that validate
 
 
 def split_validation(classifier, data, validation, groups):
-    """Return the training and the validation part as (X, y, weight).
+    """Split off the validation part.
 
     Parameters
     ----------
     classifier : estimator
-        Its parameters tell how to split.
+        Its parameters tell how to split, and whether to.
 
-    data, validation : tuple of X, y, sample_weight
-        What `fit` was given. Without validation data a part of `data` is taken.
+    data : Rows
+        What `fit` was given, checked.
+
+    validation : tuple of X, y, sample_weight
+        Validation data. Without it a part of `data` is taken.
 
     groups : array-like or None
         Groups for the split.
+
+    Returns
+    -------
+    split : Split
     """
     X_val, y_val, weight_val = validation
+    inputs = {
+        "X": data.X,
+        "y": data.y,
+        "sample_weight": data.sample_weight,
+        "groups": groups,
+        "X_val": X_val,
+        "y_val": y_val,
+        "sample_weight_val": weight_val,
+    }
+    if not getattr(classifier, "early_stopping", True):
+        if not all(values is None for values in validation):
+            raise ValueError("early_stopping=False has no use for validation data.")
+        return Split(data, None, inputs)
     if (X_val is None) != (y_val is None):
         absent = "X_val" if X_val is None else "y_val"
         raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
     if X_val is not None:
         validate_data(classifier, X_val, reset=False, skip_check_array=True)
-        X_val, y_val, weight_val = indexable(*validation)
-        y_val = column_or_1d(y_val)
-        assert_all_finite(y_val, input_name="y_val")
-        return data, (X_val, y_val, weight_val)
+        X_val, y_val, weight_val = indexable(X_val, y_val, weight_val)
+        y_val = check_labels(y_val, "y_val")
+        weight_val = check_weights(weight_val, y_val, "sample_weight_val")
+        return Split(data, Rows(X_val, y_val, weight_val), inputs)
     if weight_val is not None:
         raise ValueError("sample_weight_val is given, but X_val is not.")
     if groups is not None and classifier.validation_split is None:
@@ -76,17 +163,16 @@ def split_validation(classifier, data, validation, groups):
             "groups are given, but validation_split=None takes no notice of them. "
             "Set validation_split to 'last' or to a splitter."
         )
-    rows = validation_rows(
-        *data[:2],
+    train, val = validation_rows(
+        data.X,
+        data.y,
         groups,
         split=classifier.validation_split,
         fraction=classifier.validation_fraction,
         random_state=classifier.random_state,
     )
-    return tuple(
-        tuple(None if part is None else take_rows(part, k) for part in data)
-        for k in rows
-    )
+    inputs |= {"training rows": train, "validation rows": val}
+    return Split(data.take(train), data.take(val), inputs)
 
 
 def validation_rows(X, y, groups, *, split, fraction, random_state):
@@ -107,17 +193,25 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
     random_state : int, RandomState or None
         For the random part.
     """
-    if hasattr(split, "split") and not isinstance(split, str):
+    check_split(split)
+    if split is not None and not isinstance(split, str):
         return next(iter(split.split(X, y, groups)))
-    if split is not None and not (isinstance(split, str) and split == "last"):
-        raise ValueError(
-            "The 'validation_split' parameter must be a splitter, 'last' or None. "
-            f"Got {split!r}."
-        )
     check_real("validation_fraction", fraction, below=1, open_low=True)
     if split == "last":
         return _last_rows(count_rows(X), groups, fraction)
     return _random_rows(y, fraction, random_state)
+
+
+def check_split(split):
+    """Check that the parameter `validation_split` is what it may be."""
+    if split is None or (isinstance(split, str) and split == "last"):
+        return
+    if isinstance(split, type | str) or not hasattr(split, "split"):
+        remedy = f" Did you mean {split.__name__}()?" if isinstance(split, type) else ""
+        raise ValueError(
+            "The 'validation_split' parameter must be a splitter, 'last' or None. "
+            f"Got {split!r}.{remedy}"
+        )
 
 
 def _last_rows(n_rows, groups, fraction):

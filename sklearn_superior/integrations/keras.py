@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from sklearn_superior.early_stopping._stage_scorer import StageScorer, check_scorer
+from sklearn_superior.early_stopping._training import StageScorer, check_scorer
 from sklearn_superior.utils._optional import import_optional
 
 try:

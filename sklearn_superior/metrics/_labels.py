@@ -144,6 +144,19 @@ def _strangers(labels):
     return labels[:1] if labels.dtype.kind == "O" else np.unique(labels)
 
 
+class KnownTargets:
+    """The same for labels that have been read before."""
+
+    fault = ""
+
+    def __init__(self, index, n_bad=0):
+        self.index, self.n_bad = index, n_bad
+
+    def read(self, start, stop):
+        """Return the indices of rows `start` to `stop` and how many are not valid."""
+        return self.index[start:stop], self.n_bad
+
+
 class DeviceTargets:
     """The same for labels that lie beside the probabilities, without a transfer."""
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklearn_superior.metrics._docstrings import describe
+from sklearn_superior.metrics._labels import KnownTargets
 from sklearn_superior.metrics._reduce import (
     class_weights,
     conclude,
@@ -17,6 +18,7 @@ from sklearn_superior.metrics._validation import (
     check_option,
     check_penalty,
     check_total,
+    with_proba,
 )
 from sklearn_superior.utils._sklearn_compat import to_numpy
 
@@ -180,6 +182,48 @@ def findings(
     found = to_numpy(found, forecast.xp)
     found[0] *= rule.scale(scale, forecast.n_classes)
     return found, forecast.tolerance, forecast.targets.fault
+
+
+class PreparedLoss:
+    """The mean loss of one forecast after another of the same labels.
+
+    Labels, weights and options are checked once. A call pays for the pass over the
+    probabilities, a NumPy array with a column for each of the sorted `labels`, or with
+    the second of two alone.
+    """
+
+    def __init__(
+        self,
+        rule,
+        y_true,
+        *,
+        labels,
+        sample_weight=None,
+        penalty="paper",
+        ties="first",
+        scale=None,
+        normalize=True,
+    ):
+        if scale is not None:
+            check_option("scale", scale, rule.scales)
+        check_normalize(normalize)
+        any_forecast = np.full((len(y_true), len(labels)), 1 / len(labels))
+        forecast = _checked(
+            y_true, any_forecast, sample_weight, labels, None, penalty, ties
+        )
+        _, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
+        check_total(weight)
+        forecast.targets = KnownTargets(*forecast.targets.read(0, len(y_true)))
+        self._forecast, self._rule = forecast, rule
+        self._options = {"penalty": penalty, "ties": ties}
+        self._scale = rule.scale(scale, len(labels))
+        self._weight = weight if normalize else 1.0
+
+    def __call__(self, y_proba):
+        """Return the loss of probabilities for the same rows."""
+        forecast = with_proba(self._forecast, y_proba)
+        total, _ = loss_sums(forecast, self._rule, **self._options)
+        return total * self._scale / self._weight
 
 
 def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):

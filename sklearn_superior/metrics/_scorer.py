@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.metrics._labels import shown, unique_labels
-from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._penalized import LOSSES, PreparedLoss
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import as_host_array
 from sklearn_superior.utils._sklearn_compat import (
-    BaseScorer,
+    ProbabilityScorer,
     array_namespace,
     register_scorer_names,
 )
@@ -33,6 +33,14 @@ class _ScoreFunction:
     @property
     def __name__(self):
         return self._loss.__name__
+
+    def __repr__(self):
+        return self.__name__
+
+    @property
+    def rule(self):
+        """The row of the table of rules."""
+        return RULES[self._rule_name]
 
     @property
     def __signature__(self):
@@ -110,7 +118,7 @@ def _strangers(labels, classes):
     return labels[is_strange] if any(is_strange) else classes[:0]
 
 
-class _PenalizedScorer(BaseScorer):
+class _PenalizedScorer(ProbabilityScorer):
     """Scorer of a penalized loss: the negated loss, so greater is better.
 
     It takes the classes from the fitted estimator. A test fold that lacks a
@@ -136,14 +144,14 @@ class _PenalizedScorer(BaseScorer):
     {'C': 1}
     """
 
-    def _score(self, method_caller, estimator, X, y_true, **kwargs):
+    def evaluate(self, estimator, X, y_true, predict_proba, options):
+        """Evaluate the loss of the estimator's predictions."""
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
-                f"{self._score_func.__name__} scores probabilities, but "
+                f"{self.score_function.__name__} scores probabilities, but "
                 f"{type(estimator).__name__} has no predict_proba."
             )
         classes = _classes_of(estimator)
-        options = {**self._kwargs, **kwargs}
         declared = options.pop("labels", None)
         if classes is None:
             classes = declared
@@ -153,12 +161,54 @@ class _PenalizedScorer(BaseScorer):
             # scikit-learn gives no probabilities of a classifier with one class.
             y_proba = estimator.predict_proba(X)
         else:
-            # For two classes this is one column, that of `classes_[-1]`: all
-            # scorers of a multi-metric evaluation share the same prediction.
-            y_proba = method_caller(estimator, "predict_proba", X, pos_label=None)
+            y_proba = predict_proba()
         if classes is not None and np.ndim(y_proba) == 1:
             options["pos_label"] = classes[-1]
-        return self._sign * self._score_func(y_true, y_proba, labels=classes, **options)
+        return self.score_function(y_true, y_proba, labels=classes, **options)
+
+    def prepare(self, classes, y_true, sample_weight=None):
+        """Check labels and weights once; return a function of probabilities alone.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            The sorted classes, those of `y_true` among them: the columns of the
+            probabilities.
+
+        y_true, sample_weight : array-like of shape (n_samples,)
+            Labels and weights.
+
+        Returns
+        -------
+        score : callable
+            Called with probabilities as a NumPy array; greater is better.
+        """
+        options = self.options
+        declared = np.unique(as_host_array(options.pop("labels", ()), "labels"))
+        added = _strangers(declared, classes)
+        labels = np.sort(np.concatenate([classes, added])) if len(added) else classes
+        loss = PreparedLoss(
+            self.score_function.rule,
+            y_true,
+            labels=labels,
+            sample_weight=sample_weight,
+            **options,
+        )
+        if not len(added):
+            if len(labels) > 2:
+                return lambda y_proba: -loss(y_proba)
+            # As other scorers see it: the second column says all.
+            return lambda y_proba: -loss(y_proba[:, 1])
+        columns = np.searchsorted(labels, classes)
+
+        def score(y_proba):
+            full = np.zeros((len(y_proba), len(labels)), dtype=y_proba.dtype)
+            full[:, columns] = y_proba
+            if len(classes) == 2:
+                full[:, columns[0]] = 1 - y_proba[:, 1]
+            return -loss(full)
+
+        return score
 
 
 def _classes_of(estimator):

@@ -5,7 +5,7 @@ every value is checked block by block while the loss is computed, so that the
 data is read only once; see `check_values`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -85,6 +85,16 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
         tolerance=tolerance,
         dtype=widest_float(xp, device),
     )
+
+
+def with_proba(forecast, y_proba):
+    """Return a `Forecast` of other probabilities for the same labels, in NumPy."""
+    y_proba = _check_proba(y_proba, np)
+    shape = (forecast.n_samples, forecast.n_classes)
+    if y_proba.shape != shape and (*y_proba.shape, 2) != shape:
+        raise ValueError(f"y_proba must have the shape {shape}. Got {y_proba.shape}.")
+    eps, tolerance = resolution(y_proba.dtype, np)
+    return replace(forecast, proba=y_proba, eps=eps, tolerance=tolerance)
 
 
 def resolution(dtype, xp):

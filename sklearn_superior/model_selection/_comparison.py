@@ -5,26 +5,20 @@ from collections.abc import Iterable, Mapping
 from time import perf_counter
 
 import numpy as np
+from joblib import cpu_count, effective_n_jobs
 from sklearn.model_selection import (
     GroupShuffleSplit,
     StratifiedGroupKFold,
     check_cv,
 )
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, indexable
 
-from sklearn_superior.early_stopping._stage_scorer import (
+from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.early_stopping._training import (
+    Rows,
+    StagedModel,
     StageScorer,
     check_scorer,
-    expand_classes,
-)
-from sklearn_superior.early_stopping._stages import (
-    enter_stages,
-    find_stages,
-    fresh_clone,
-)
-from sklearn_superior.early_stopping._stopper import EarlyStopper
-from sklearn_superior.early_stopping._validation_split import (
     check_target,
     validation_rows,
 )
@@ -34,7 +28,7 @@ from sklearn_superior.model_selection._comparison_result import (
     StoppingRuleComparison,
     Trajectory,
 )
-from sklearn_superior.utils._parallel import in_parallel
+from sklearn_superior.utils._parallel import in_parallel, limit_threads
 from sklearn_superior.utils._params import check_integer
 from sklearn_superior.utils._progress import show_progress
 from sklearn_superior.utils._sklearn_compat import take_rows
@@ -150,9 +144,9 @@ def compare_stopping_rules(
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = find_scorers(rules)
     check_scorer(scoring)
-    find_stages(_last_step(estimator))  # an error if it has none
+    StagedModel(estimator)  # an error if it cannot be trained in stages
     X, y, groups = indexable(X, y, groups)
-    y, _ = check_target(y, None)
+    y, _, _ = check_target(y)
     rng = check_random_state(random_state)
     folds = _split(X, y, groups, cv, rng)
     if not folds:
@@ -168,8 +162,11 @@ def compare_stopping_rules(
         for fold in range(len(folds))
         for repeat in range(n_repeats)
     ]
+    # So many trainings at once share the threads of the machine.
+    n_at_once = min(effective_n_jobs(n_jobs), len(jobs))
+    threads = None if n_at_once == 1 else max(1, cpu_count() // n_at_once)
     tasks = [
-        (estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring)
+        (estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring, threads)
         for fold, repeat, seed in jobs
     ]
     outcomes = in_parallel(_try_to_trace, tasks, n_jobs=n_jobs)
@@ -225,10 +222,6 @@ def _find_scorer(name):
         ) from exc
 
 
-def _last_step(estimator):
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
 def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
     if not hasattr(cv, "split") and isinstance(cv, Iterable):
@@ -270,41 +263,35 @@ def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
         return None, error | {"traceback": traceback.format_exc()}
 
 
-def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring):
+def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads):
     """Train once and score every stage."""
     start = perf_counter()
-    model = fresh_clone(estimator)
-    if seed is not None:
-        _set_seeds(model, seed)
     train, val, test = (np.asarray(part) for part in rows)
+    parts = {"validation": val, "test": test}
+    classes = np.unique(y)
+    model = StagedModel(estimator, seed=seed, max_threads=threads)
     # One pass predicts both parts: they are told apart by their rows.
     X_seen = take_rows(X, np.concatenate([val, test]))
-    classes, own_classes = np.unique(y), np.unique(y[train])
-    stages, X_train, X_seen = enter_stages(model, take_rows(X, train), y[train], X_seen)
+    model.prepare(Rows(take_rows(X, train), y[train]), X_seen, classes)
     scorers = {**scorers, "target": scoring}
     score = {
         part: {
             name: StageScorer(scorer, classes, take_rows(X, part_rows), y[part_rows])
             for name, scorer in scorers.items()
         }
-        for part, part_rows in (("validation", val), ("test", test))
+        for part, part_rows in parts.items()
     }
-    scores = {part: {name: [] for name in scorers} for part in score}
+    scores = {part: {name: [] for name in scorers} for part in parts}
 
     def on_stage(y_proba):
-        y_proba = expand_classes(y_proba, own_classes, classes)
-        for part, part_proba in (
-            ("validation", y_proba[: len(val)]),
-            ("test", y_proba[len(val) :]),
-        ):
+        seen = {"validation": y_proba[: len(val)], "test": y_proba[len(val) :]}
+        for part, part_proba in seen.items():
             for name, values in scores[part].items():
                 values.append(score[part][name](part_proba))
         return False
 
-    y_train = y[train]
-    if stages.encodes_labels:
-        y_train = np.searchsorted(own_classes, y_train)
-    stages.fit(X_train, y_train, X_seen, on_stage)
+    with limit_threads(threads):
+        model.fit(on_stage)
     return Trajectory(
         fold=fold,
         repeat=repeat,
@@ -314,15 +301,6 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring):
         test={name: np.array(v) for name, v in scores["test"].items()},
         time=perf_counter() - start,
     )
-
-
-def _set_seeds(model, seed):
-    names = [
-        name
-        for name in model.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    model.set_params(**dict.fromkeys(names, seed))
 
 
 def _report_errors(errors, n_jobs):

@@ -10,17 +10,18 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
-from sklearn_superior.early_stopping._run import run_stages
-from sklearn_superior.early_stopping._stage_scorer import expand_classes
-from sklearn_superior.early_stopping._validation_split import (
+from sklearn_superior.early_stopping._training import (
+    Rows,
+    StagedModel,
     check_target,
+    expand_classes,
+    fit_in_stages,
     split_validation,
 )
 from sklearn_superior.neural_network._input import (
     ChannelScaler,
     check_params,
     check_windows,
-    find_own_classes,
 )
 from sklearn_superior.neural_network._stages import CNNStages, to_proba
 from sklearn_superior.utils._optional import import_optional
@@ -299,35 +300,40 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        goes_on = self.warm_start and hasattr(self, "module_")
-        X, y, sample_weight = self._check_training(
-            X, y, sample_weight, reset=not goes_on
-        )
+        stages = CNNStages(self, checked=True)
+        data = self._check_training(X, y, sample_weight, reset=not stages.continues)
         check_consistent_length(X, groups)
-        train, val = (X, y, sample_weight), None
-        if self.early_stopping:
-            if X_val is not None:
-                X_val = check_windows(self, X_val, reset=False, name="X_val")
-            given = (X_val, y_val, sample_weight_val)
-            train, val = split_validation(self, train, given, groups)
-            if X_val is not None:
-                val = (*val[:2], self._weigh(*val[1:]))
-        elif not (X_val is None and y_val is None and sample_weight_val is None):
-            raise ValueError("early_stopping=False has no use for validation data.")
-        if not goes_on:
-            self._own_classes = find_own_classes(*train[1:])
+        if X_val is not None and self.early_stopping:
+            X_val = check_windows(self, X_val, reset=False, name="X_val")
+        split = split_validation(
+            self, Rows(*data), (X_val, y_val, sample_weight_val), groups
+        )
+        if X_val is not None:
+            split.val.sample_weight = self._weigh(split.val.y, split.val.sample_weight)
+        weight = split.train.sample_weight
+        if weight is not None:  # there is nothing to learn of the others
+            split.train = split.train.take(np.flatnonzero(weight > 0))
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
-        stages = CNNStages(self, checked=True, goes_on=goes_on)
-        run_stages(self, stages, train, val, self._own_classes, survives_interrupt=True)
+        fit_in_stages(
+            self,
+            StagedModel(self, stages=stages),
+            split,
+            classes=self.classes_,
+            own_classes=self._own_classes if stages.continues else None,
+        )
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
-        if val is not None:
+        if self.early_stopping:
             self.history_["validation_score"] = self.validation_scores_
         self.history_ = {
             key: np.array(values[: self.n_iter_])
             for key, values in self.history_.items()
         }
         return self
+
+    def _attributes_of_stage(self, model, estimator):
+        """Return what makes a copy of this classifier predict as a stage."""
+        return vars(estimator) | {"classes_": model.classes}
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one epoch, on data of which there may be more to come.
@@ -352,14 +358,15 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        goes_on = hasattr(self, "module_")
+        check_params(self)
+        continues = hasattr(self, "module_")
         X, y, sample_weight = self._check_training(
-            X, y, sample_weight, reset=not goes_on, classes=classes, n_least=1
+            X, y, sample_weight, reset=not continues, classes=classes, n_least=1
         )
         with self._threads():
             trainer = vars(self).get("_trainer")
             if trainer is None or isinstance(trainer, bytes):
-                self._trainer = self._make_trainer(X, goes_on)
+                self._trainer = self._make_trainer(X, continues=continues)
                 self.module_ = self._trainer.module
             if isinstance(trainer, bytes):  # from a pickle
                 self._trainer.load_state(self._torch().load_tensors(trainer))
@@ -450,11 +457,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _check_training(
         self, X, y, sample_weight, *, reset=True, classes=None, n_least=2
     ):
-        """Check parameters and data; with `reset`, take the classes from them."""
-        check_params(self)
+        """Check the data; with `reset`, take the classes from it."""
         X = check_windows(self, X, reset=reset)
         check_consistent_length(X, y, sample_weight)
-        y, present = check_target(y, sample_weight, n_least=n_least)
+        y, sample_weight, present = check_target(y, sample_weight, n_least=n_least)
         if reset:
             self.classes_ = present if classes is None else np.unique(classes)
             self._own_classes = self.classes_
@@ -479,8 +485,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _weigh(self, y, sample_weight):
         """Multiply weights of samples by those of classes."""
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight, dtype=np.float64)
         if self.class_weight is None:
             return sample_weight
         class_weight = self.class_weight
@@ -490,13 +494,13 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weight = compute_sample_weight(class_weight, y)
         return weight if sample_weight is None else weight * sample_weight
 
-    def _make_trainer(self, X, goes_on):
-        """Make a trainer of a new network, or of the present one if it goes on."""
+    def _make_trainer(self, X, *, continues):
+        """Make a trainer of a new network, or of the present one if it continues."""
         training = self._torch()
         device = training.find_device(self.device)
         rng = check_random_state(self.random_state)
         *seeds, init_seed = rng.randint(np.iinfo(np.int32).max, size=3).tolist()
-        if goes_on:
+        if continues:
             module = self.module_
         else:
             self._scaler = ChannelScaler(X if self.standardize else None)
@@ -506,7 +510,17 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self._window_shape,
                 len(self._own_classes),
             )
-        return training.Trainer(module, device, self, seeds)
+        return training.Trainer(
+            module,
+            device,
+            seeds,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            batch_size=self.batch_size,
+            loss=self.loss,
+            amp=self.amp,
+            compile=self.compile,
+        )
 
     def _build_cnn(self, n_channels, length, n_classes):
         from sklearn_superior.neural_network._cnn_module import make_cnn

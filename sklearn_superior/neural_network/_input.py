@@ -1,27 +1,44 @@
 """From what the user gives to what the network takes."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from sklearn_superior.utils._params import check_integer, check_real
+from sklearn_superior.early_stopping._training import (
+    STOPPING_CONSTRAINTS,
+    check_stopping_parameters,
+)
+from sklearn_superior.utils._sklearn_compat import Interval
 
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_CONSTRAINTS = STOPPING_CONSTRAINTS | {
+    "kernel_size": _AT_LEAST_ONE,
+    "hidden": _AT_LEAST_ONE,
+    "batch_size": _AT_LEAST_ONE,
+    "max_iter": _AT_LEAST_ONE,
+    "dropout": [Interval(Real, 0, 1, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "early_stopping": ["boolean"],
+    "standardize": ["boolean"],
+    "class_weight": [dict, str, None],
+    "amp": ["boolean"],
+    "compile": ["boolean"],
+    "warm_start": ["boolean"],
+    "n_jobs": [Integral, None],
+}
 # Values that are converted at once, so that no second copy of the data is made.
 _BLOCK = 2**20
 
 
 def check_params(model):
     """Check the parameters of a `CNNClassifier`."""
+    check_stopping_parameters(model, _CONSTRAINTS)
     losses = ("log_loss", "brier")
     if model.loss not in losses:
         raise ValueError(
             f"The 'loss' parameter must be a str among {losses}. Got {model.loss!r}."
         )
-    for name in ("kernel_size", "hidden", "batch_size", "max_iter"):
-        check_integer(name, getattr(model, name), least=1)
-    check_real("dropout", model.dropout, below=1)
-    check_real("learning_rate", model.learning_rate, open_low=True)
     try:
         channels = list(model.channels)
     except TypeError:
@@ -38,17 +55,6 @@ def check_params(model):
             "The 'module' parameter must be a callable that builds a network, or "
             f"None. Got {model.module!r}."
         )
-
-
-def find_own_classes(y, weight):
-    """Return the classes that there is something to learn of."""
-    own = np.unique(y if weight is None else y[weight > 0])
-    if len(own) < 2:
-        raise ValueError(
-            "The training part must hold at least two classes with positive weight. "
-            f"Got {own.tolist()}: choose another validation part or other weights."
-        )
-    return own
 
 
 def check_windows(estimator, X, *, reset, name="X"):

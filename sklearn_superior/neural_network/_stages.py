@@ -1,18 +1,21 @@
 """Training epoch by epoch, for early stopping and for comparisons."""
 
 import math
+from copy import copy, deepcopy
 from time import perf_counter
 
 import numpy as np
 from scipy.special import softmax
 
-from sklearn_superior.early_stopping import Stages
-from sklearn_superior.neural_network._input import check_windows
+from sklearn_superior.early_stopping._training import Checkpointed, Stages
+from sklearn_superior.neural_network._input import check_params, check_windows
 from sklearn_superior.utils._warnings import warn
 
 
-class CNNStages(Stages):
+class CNNStages(Checkpointed, Stages):
     """`CNNClassifier`: a stage is an epoch.
+
+    With warm_start=True a classifier that is fitted continues with its network.
 
     Parameters
     ----------
@@ -20,69 +23,69 @@ class CNNStages(Stages):
         What is trained.
 
     checked : bool
-        Whether the data is checked and the classes are known.
-
-    goes_on : bool
-        Whether to go on from the present weights.
+        Whether the data is checked, and the weights of the classes are in those of
+        the samples.
     """
 
     unit = "epoch"
     budget = "max_iter"
     without_effect = (
         "checkpoint_dir",
-        "device",
         "early_stopping",
         "n_iter_no_change",
-        "n_jobs",
         "resume",
         "scoring",
         "tol",
+        "validation_fraction",
+        "validation_split",
         "verbose",
     )
-    can_resume = True
+    keeps_any_stage = False
 
-    def __init__(self, estimator, *, checked=False, goes_on=False):
+    def __init__(self, estimator, *, checked=False):
+        check_params(estimator)
         super().__init__(estimator)
-        self._checked, self._goes_on = checked, goes_on
+        self._checked = checked
+        self.continues = bool(estimator.warm_start) and hasattr(estimator, "module_")
         self.losses, self.times = [], []
         self._best = self._restored = None
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        if not self._checked:
-            X, y, sample_weight = self.estimator._check_training(X, y, sample_weight)
-            X_val = check_windows(self.estimator, X_val, reset=False, name="X_val")
-        with self.estimator._threads():
-            self._train(X, y, X_val, on_stage, sample_weight)
-
-    def _train(self, X, y, X_val, on_stage, sample_weight):
+        trainer, data = self._begin(X, y, sample_weight)
         model = self.estimator
-        trainer = self._begin(X)
-        data = trainer.place(*model._encode(X, y, sample_weight))
         if X_val is not None:
+            if not self._checked:
+                X_val = check_windows(model, X_val, reset=False, name="X_val")
             (X_val,) = trainer.place(model._scaler.transform(X_val))
-        for epoch in range(self.n_done, self.n_stages):
-            start = perf_counter()
-            loss = trainer.train_epoch(*data)
-            y_proba = None
-            if X_val is not None:
-                y_proba = to_proba(trainer.logits(X_val))
-            self.losses.append(float(loss))
-            self.times.append(perf_counter() - start)
-            if not math.isfinite(self.losses[-1]):
-                self._diverged(epoch)
-                break
-            if on_stage(y_proba):
-                break
+        with model._threads():
+            for epoch in range(self.n_done, self.n_stages):
+                start = perf_counter()
+                loss = trainer.train_epoch(*data)
+                y_proba = None if X_val is None else to_proba(trainer.logits(X_val))
+                self.losses.append(float(loss))
+                self.times.append(perf_counter() - start)
+                if not math.isfinite(self.losses[-1]):
+                    self._diverged(epoch)
+                    break
+                if on_stage(y_proba):
+                    break
 
-    def _begin(self, X):
+    def _begin(self, X, y, sample_weight):
+        """Return the trainer, and the data as it takes it."""
         model = self.estimator
-        self.trainer = model._make_trainer(X, self._goes_on)
-        if self._restored is not None:
-            self.trainer.load_state(self._restored["trainer"])
-            self.losses = list(self._restored["losses"])
-            self.times = list(self._restored["times"])
+        if not self._checked:
+            X, y, sample_weight = model._check_training(X, y, sample_weight)
+        elif not self.continues:
+            model._own_classes = np.unique(y)
+        with model._threads():
+            self.trainer = model._make_trainer(X, continues=self.continues)
+            if self._restored is not None:
+                self.trainer.load_state(self._restored["trainer"])
+                self.losses = list(self._restored["losses"])
+                self.times = list(self._restored["times"])
+            data = self.trainer.place(*model._encode(X, y, sample_weight))
         model.module_ = self.trainer.module
-        return self.trainer
+        return self.trainer, data
 
     def _diverged(self, epoch):
         advice = "Try a smaller learning_rate, or look for huge values in X."
@@ -108,6 +111,11 @@ class CNNStages(Stages):
     def keep(self, stage):
         self.trainer.module.load_state_dict(self._best)
 
+    def snapshot(self):
+        model = copy(self.estimator)
+        model.module_ = deepcopy(self.trainer.module)
+        return model
+
     def dump(self):
         from sklearn_superior.neural_network._training import dump_tensors
 
@@ -125,14 +133,21 @@ class CNNStages(Stages):
         from sklearn_superior.neural_network._training import load_tensors
 
         self._restored = load_tensors(models["last"])
+        if len(self._restored["losses"]) != n_done:
+            raise ValueError("The checkpoint has another number of epochs than scores.")
         if "best" in models:
             self._best = load_tensors(models["best"])
         self.n_done = n_done
 
-    def complete(self, X, y):
-        if not self._checked:
-            X, *_ = self.estimator._check_training(X, y, None)
-        self._begin(X)
+    def complete(self, X, y, sample_weight=None):
+        self._begin(X, y, sample_weight)
+
+    def initial_state(self):
+        from sklearn_superior.neural_network._training import dump_tensors
+
+        if not self.continues:
+            return b""
+        return dump_tensors(self.estimator.module_.state_dict())
 
     def staged_proba(self, X):
         raise TypeError(

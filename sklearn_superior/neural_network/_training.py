@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from sklearn_superior.neural_network._cnn_module import seed_dropout
 from sklearn_superior.neural_network._optimizers import make_optimizer
+from sklearn_superior.utils._files import read_archive
 
 # Values of the input that are predicted at once: bounds the memory, fits the caches.
 _EVALUATION_SIZE = 2**17
@@ -172,14 +173,26 @@ class Trainer:
     device : torch.device
         Where to train.
 
-    model : CNNClassifier
-        Its parameters tell how.
-
     seeds : pair of int
         For the order of the samples and for dropout.
+
+    optimizer, learning_rate, batch_size, loss, amp, compile
+        Settings, as the parameters of `CNNClassifier`.
     """
 
-    def __init__(self, module, device, model, seeds):
+    def __init__(
+        self,
+        module,
+        device,
+        seeds,
+        *,
+        optimizer,
+        learning_rate,
+        batch_size,
+        loss,
+        amp=False,
+        compile=False,
+    ):
         self.device = device
         # The order is drawn on the host: the same on every device.
         self.order = torch.Generator().manual_seed(seeds[0])
@@ -188,13 +201,13 @@ class Trainer:
             self.dropout = torch.Generator(device).manual_seed(seeds[1])
         self.module = seed_dropout(module, self.dropout).to(device)
         self.optimizer = make_optimizer(
-            model.optimizer, self.module.parameters(), model.learning_rate
+            optimizer, self.module.parameters(), learning_rate
         )
-        self.batch_size = model.batch_size
-        self.loss = LOSSES[model.loss]
-        self.amp = model.amp
+        self.batch_size = batch_size
+        self.loss = LOSSES[loss]
+        self.amp = amp
         # Evaluation takes the plain module, so that predictions later are the same.
-        self._forward = torch.compile(self.module) if model.compile else self.module
+        self._forward = torch.compile(self.module) if compile else self.module
 
     def place(self, *arrays):
         """Return arrays as tensors, on the device if they take half of it at most."""
@@ -239,7 +252,7 @@ class Trainer:
         return {name: tensor.clone() for name, tensor in state.items()}
 
     def state(self):
-        """Return all that training goes on from."""
+        """Return all that is needed to resume."""
         return {
             "module": self.module.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -249,7 +262,7 @@ class Trainer:
         }
 
     def load_state(self, state):
-        """Go on from `state`.
+        """Resume from `state`.
 
         On another kind of device the numbers that dropout draws are others.
         """
@@ -270,6 +283,7 @@ def dump_tensors(state):
 def load_tensors(data):
     """Load what `dump_tensors` gave, onto the host; nothing but data is accepted."""
     try:
+        read_archive(data)  # checks it
         return torch.load(BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as exc:
         raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc

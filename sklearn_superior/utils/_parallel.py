@@ -1,8 +1,10 @@
 """Many jobs at once, through joblib, that survive the loss of a worker."""
 
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 # How often jobs are given out that were lost with a worker.
 _N_ATTEMPTS = 3
@@ -36,3 +38,13 @@ def in_parallel(function, jobs, *, n_jobs):
 
 def _numbered(number, function, *job):
     return number, function(*job)
+
+
+@contextmanager
+def limit_threads(n_threads):
+    """Let OpenMP have so many threads in this context; None does not limit it."""
+    if n_threads is None:
+        yield
+    else:
+        with threadpool_limits(limits=n_threads, user_api="openmp"):
+            yield

@@ -4,7 +4,9 @@
 """
 
 import gc
+from contextlib import contextmanager
 from copy import copy
+from functools import cache
 from importlib import import_module
 from itertools import count
 
@@ -19,24 +21,34 @@ from sklearn.utils._array_api import (
     get_namespace_and_device,
     move_to,
 )
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _num_samples
 
-BaseScorer = _BaseScorer
 to_numpy = _convert_to_numpy
 widest_float = _max_precision_float_dtype
 take_rows = _safe_indexing
 count_rows = _num_samples
 
 __all__ = [
-    "BaseScorer",
+    "Interval",
+    "ProbabilityScorer",
     "array_namespace",
-    "copy_unfinished_hist",
-    "fit_with_validation_hook",
-    "keep_hist_iterations",
-    "move_to",
+    "begin_callbacks",
+    "check_hist_trees",
+    "check_parameters",
     "count_rows",
+    "cut_hist",
+    "hist_hook_works",
+    "hook_by_name",
+    "make_hook",
+    "move_to",
+    "prepare_hist_to_resume",
     "register_scorer_names",
+    "scorer_parts",
     "take_rows",
     "to_numpy",
     "torch_namespace",
@@ -79,21 +91,67 @@ def register_scorer_names(scorers):
             candidate.options |= set(scorers)
 
 
-_fit_numbers = count()
+def check_parameters(estimator, constraints):
+    """Check the parameters of an estimator as scikit-learn checks those of its own."""
+    params = estimator.get_params(deep=False)
+    params = {name: params[name] for name in constraints}
+    validate_parameter_constraints(constraints, params, type(estimator).__name__)
 
 
-def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
-    """Fit a HistGradientBoostingClassifier; call ``on_stage`` after each iteration.
+def begin_callbacks(estimator, max_subtasks):
+    """Return the context in which the callbacks of an estimator are called."""
+    return estimator._init_callback_context(max_subtasks=max_subtasks)
 
-    Scorers that are known by name get predictions that grow with each iteration,
-    where any other scorer predicts all trees again. So the hook poses as a scorer
-    with a name of its own while the model is fitted. It is called on training data,
-    then on validation data, and the first time before there is any tree. A model that
-    already has trees goes on after these.
+
+class ProbabilityScorer(_BaseScorer):
+    """A scorer of scikit-learn; what it does is in the `evaluate` of a subclass.
+
+    Its predictions are shared with other scorers of a multi-metric evaluation.
     """
-    name = f"_sklearn_superior_hook_{next(_fit_numbers)}"
-    is_new = not model._is_fitted()
-    calls = count(0 if is_new else 2)
+
+    @property
+    def score_function(self):
+        """The loss that it evaluates."""
+        return self._score_func
+
+    @property
+    def options(self):
+        """The options of the loss."""
+        return dict(self._kwargs)
+
+    def _score(self, method_caller, estimator, X, y_true, **kwargs):
+        def predict_proba():
+            # For two classes this is one column, that of `classes_[-1]`.
+            return method_caller(estimator, "predict_proba", X, pos_label=None)
+
+        options = {**self._kwargs, **kwargs}
+        return self._sign * self.evaluate(estimator, X, y_true, predict_proba, options)
+
+
+def scorer_parts(scorer):
+    """Return all that a scorer of scikit-learn is made of; None if it is not one."""
+    if not isinstance(scorer, _BaseScorer):
+        return None
+    return scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method
+
+
+# ------------------------------------------------ HistGradientBoostingClassifier
+#
+# It tells nobody of its iterations, but it scores after each of them. Scorers that it
+# knows by name get predictions that grow with each iteration, where any other scorer
+# predicts all trees again. So a hook poses as a scorer with a name of its own while
+# the model is fitted. `hist_hook_works` tries it all out before it is relied on.
+
+_hook_numbers = count()
+
+
+def make_hook(on_stage, n_done=0):
+    """Return a scorer that calls `on_stage` with the probabilities of each iteration.
+
+    It is called on training data, then on validation data, and the first time before
+    there is any tree. A score that does not grow stops a patience of 1.
+    """
+    calls = count(2 if n_done else 0)
 
     def hook(estimator, X, y, sample_weight=None):
         call = next(calls)
@@ -102,42 +160,102 @@ def fit_with_validation_hook(model, X, y, X_val, on_stage, sample_weight=None):
         if call == 1:
             return -1.0
         stop = on_stage(estimator.predict_proba(X))
-        # Scores that grow go on; with a patience of 1, one that does not, stops.
         return -np.inf if stop else float(call)
 
-    params = {
-        "early_stopping": True,
-        "scoring": name,
-        "n_iter_no_change": 1,
-        "tol": 0.0,
-        "warm_start": not is_new,
-    }
-    before = {key: getattr(model, key) for key in params}
-    model.set_params(**params)
+    return hook
+
+
+@contextmanager
+def hook_by_name(hook):
+    """Give the name under which `scoring` finds the hook, in this context."""
+    name = f"_sklearn_superior_hook_{next(_hook_numbers)}"
     _SCORERS[name] = hook
-    if not is_new:
-        model._scorer = hook
-        model.train_score_ = model.validation_score_ = np.array([-1.0])
     try:
-        y_val = np.full(_num_samples(X_val), np.asarray(y)[0])
-        model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
+        yield name
     finally:
         del _SCORERS[name]
-        model.set_params(**before)
+
+
+def prepare_hist_to_resume(model, hook):
+    """Make a model with iterations, and warm_start=True, call the hook."""
+    model._scorer = hook
+    model.train_score_ = model.validation_score_ = np.array([-1.0])
+
+
+def cut_hist(model, n_kept):
+    """Copy a model, also one that is being fitted, with its first iterations only."""
+    model = copy(model)
+    for name in ("_raw_predict", "_in_fit"):  # there while it is fitted
+        vars(model).pop(name, None)
     model._scorer = None
-    model.train_score_ = model.validation_score_ = np.array([])
-
-
-def copy_unfinished_hist(model):
-    """Copy a HistGradientBoostingClassifier while it is fitted, for a checkpoint."""
-    unfinished = copy(model)
-    for name in ("_scorer", "_raw_predict", "_in_fit"):
-        vars(unfinished).pop(name, None)
-    unfinished.train_score_ = unfinished.validation_score_ = np.array([])
-    unfinished.scoring = "loss"
-    return unfinished
-
-
-def keep_hist_iterations(model, n_kept):
-    """Cut a HistGradientBoostingClassifier back to its first iterations."""
     model._predictors = model._predictors[:n_kept]
+    model.train_score_ = model.validation_score_ = np.array([])
+    model.do_early_stopping_ = False
+    return model
+
+
+def check_hist_trees(model):
+    """Check that nodes of a restored model point at nodes and features that exist."""
+    n_features = model._bin_mapper.n_bins_non_missing_.shape[0]
+    n_trees = model.n_trees_per_iteration_
+    for trees in model._predictors:
+        if len(trees) != n_trees:
+            raise ValueError("The checkpoint's model lacks a tree of some class.")
+        for tree in trees:
+            inner = ~tree.nodes["is_leaf"].astype(bool)
+            nodes = tree.nodes[inner]
+            children = np.r_[nodes["left"], nodes["right"]].astype(np.int64)
+            parents = np.tile(np.flatnonzero(inner), 2)
+            by_category = nodes[nodes["is_categorical"].astype(bool)]
+            sets = len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets)
+            if not (
+                np.all((children > parents) & (children < len(tree.nodes)))
+                and np.all(nodes["feature_idx"] >= 0)
+                and np.all(nodes["feature_idx"] < n_features)
+                and np.all(by_category["bitset_idx"] < min(sets))
+            ):
+                raise ValueError("The checkpoint's model is no tree of these features.")
+
+
+@cache
+def hist_hook_works(hist_class):
+    """Try on a few rows whether a model can be hooked, cut, and resumed."""
+    X = np.linspace(0, 1, 40).reshape(-1, 1)
+    y = np.arange(40) // 4 % 2
+    common = {"max_iter": 3, "max_leaf_nodes": 4, "min_samples_leaf": 1}
+    hooked = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
+    seen, on_the_way = [], []
+
+    def fit(first=None):
+        def on_stage(y_proba):
+            seen.append(y_proba.copy())
+            on_the_way.append(cut_hist(model, model.n_iter_))
+
+        hook = make_hook(on_stage, 0 if first is None else first.n_iter_)
+        with hook_by_name(hook) as name:
+            model = hist_class(
+                scoring=name, warm_start=first is not None, **common, **hooked
+            )
+            if first is not None:
+                params = model.get_params()
+                fitted = {k: v for k, v in vars(first).items() if k not in params}
+                vars(model).update(fitted)
+                prepare_hist_to_resume(model, hook)
+            model.fit(X, y, X_val=X, y_val=np.zeros_like(y))
+        return model
+
+    try:
+        plain = hist_class(early_stopping=False, **common).fit(X, y)
+        expected = np.array(list(plain.staged_predict_proba(X)))
+        model = fit()
+        cuts = [cut_hist(model, k + 1) for k in range(3)]
+        found = [
+            seen[:3],
+            [cut.predict_proba(X) for cut in cuts],
+            [cut.predict_proba(X) for cut in on_the_way],
+        ]
+        resumed = fit(cuts[1]).predict_proba(X)
+        found += [[*expected[:2], seen[3]], [*expected[:2], resumed]]
+        return len(seen) == 4 and bool(np.allclose(found, expected, rtol=1e-12))
+    except Exception:
+        return False

@@ -16,7 +16,7 @@ from sklearn import clone
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping import _checkpoint as checkpoints
-from sklearn_superior.early_stopping._stages import find_stages
+from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import FAMILIES, make_data, resumable
 from tests.early_stopping.kill_and_resume import RESUMABLE
@@ -45,7 +45,14 @@ def test_killed_training_goes_on_to_the_same_result():
 
 
 class Interrupt(Exception):
-    pass
+    left = 0  # number of stages before it comes
+
+
+def interrupted_scorer(estimator, X, y):
+    Interrupt.left -= 1
+    if Interrupt.left < 0:
+        raise Interrupt
+    return neg_penalized_brier_scorer(estimator, X, y)
 
 
 @pytest.mark.parametrize("name", RESUMABLE)
@@ -56,20 +63,14 @@ class Interrupt(Exception):
 def test_interrupted_training_goes_on(name, kind, stop_at, tmp_path, monkeypatch):
     X, y, X_val, y_val = make_data(kind)
     monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
-    left = stop_at
-
-    def scorer(estimator, X, y):
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise Interrupt
-        return neg_penalized_brier_scorer(estimator, X, y)
-
+    Interrupt.left = stop_at
     options = {"n_iter_no_change": 8, "checkpoint_dir": tmp_path / "one"}
-    model = EarlyStoppingClassifier(resumable(name), scoring=scorer, **options)
-    with pytest.raises(Exception):  # noqa: B017, PT011 - some libraries wrap it
+    model = EarlyStoppingClassifier(
+        resumable(name), scoring=interrupted_scorer, **options
+    )
+    with pytest.raises(Interrupt):
         model.fit(X, y, X_val=X_val, y_val=y_val)
-    left = 1000
+    Interrupt.left = 1000
     model.set_params(resume=True).fit(X, y, X_val=X_val, y_val=y_val)
 
     whole = EarlyStoppingClassifier(
@@ -256,13 +257,13 @@ def test_families_that_cannot_go_on_start_anew(name, tmp_path):
 def test_lightgbm_that_draws_samples_cannot_go_on(options, draws):
     lightgbm = pytest.importorskip("lightgbm")
     stages = find_stages(lightgbm.LGBMClassifier(**options))
-    assert stages.can_resume is not draws
+    assert stages.resumes is not draws
 
 
 def test_scores_that_are_no_numbers_survive(tmp_path):
     store = checkpoints.CheckpointStore(tmp_path)
     scores = [float("nan"), float("-inf"), 0.1 + 0.2]
-    store.save(checkpoints.Checkpoint("f", scores, {"last": b"x"}))
+    store.save(checkpoints.Checkpoint({"X": "1"}, scores, 2, {"last": b"x"}))
     loaded = store.load()
     assert_array_equal(loaded.scores, scores)
     assert loaded.models == {"last": b"x"}

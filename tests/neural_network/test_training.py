@@ -27,7 +27,6 @@ from sklearn_superior.neural_network._training import (  # noqa: E402
     log_loss,
     use_threads,
 )
-from tests.neural_network.signals import small_cnn  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
@@ -39,8 +38,14 @@ def paper_cnn():
     )
 
 
-def make_trainer(device, **params):
-    return Trainer(paper_cnn(), torch.device(device), small_cnn(**params), (1, 2))
+def make_trainer(device, **settings):
+    defaults = {
+        "optimizer": "nadam",
+        "learning_rate": 0.01,
+        "batch_size": 32,
+        "loss": "log_loss",
+    }
+    return Trainer(paper_cnn(), torch.device(device), (1, 2), **defaults | settings)
 
 
 def make_tensors(n=70):

@@ -1,4 +1,10 @@
-"""Scoring of stages whose predictions are already there."""
+"""Scoring of stages whose predictions are already there.
+
+What does not change from stage to stage (the scorer, labels, classes, weights) is
+checked once. A stage then pays for the pass over its probabilities.
+"""
+
+import inspect
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -6,6 +12,7 @@ from sklearn.metrics import check_scoring
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import get_scorer
+from sklearn_superior.utils._sklearn_compat import scorer_parts
 from sklearn_superior.utils._warnings import warn
 
 
@@ -61,36 +68,69 @@ class StageScorer:
     """
 
     def __init__(self, scoring, classes, X, y, sample_weight=None, *, name="scoring"):
-        self._scorer, self._name = check_scorer(scoring, name), name
-        self._classes, self._X, self._y = classes, X, y
-        # Classes that only the validation data has count with probability 0.
-        self._all_classes = np.union1d(classes, y)
+        scorer, self._name = check_scorer(scoring, name), name
+        _check_same_type(y, classes)
         if not np.isin(y, classes).any():
             raise ValueError(
                 "The validation data must have classes of the training data. "
                 f"Got {np.unique(y).tolist()} and {classes.tolist()}."
             )
+        # Classes that only the validation data has count with probability 0.
+        self._classes, self._all_classes = classes, np.union1d(classes, y)
         if len(self._all_classes) > len(classes):
             unseen = np.setdiff1d(y, classes).tolist()
             warn(
                 f"The validation data has classes that training has not: {unseen}. "
                 "They count with probability 0.",
             )
-        self._options = {}
+        if hasattr(scorer, "prepare"):
+            self._score = scorer.prepare(self._all_classes, y, sample_weight)
+            return
+        options = {}
         if sample_weight is not None:
-            self._options["sample_weight"] = sample_weight
+            _check_takes_weights(scorer, name)
+            options["sample_weight"] = sample_weight
+
+        def score_view(y_proba):
+            view = StageView.of(self._all_classes, X, y_proba, name)
+            return scorer(view, X, y, **options)
+
+        self._score = score_view
 
     def __call__(self, y_proba):
         """Return the score; greater is better."""
         y_proba = expand_classes(y_proba, self._classes, self._all_classes)
-        view = StageView.of(self._all_classes, self._X, y_proba, self._name)
-        score = self._scorer(view, self._X, self._y, **self._options)
+        score = self._score(y_proba)
         try:
             return float(score)
         except (TypeError, ValueError) as exc:
             raise ValueError(
                 f"The {self._name!r} parameter must return a number. Got {score!r}."
             ) from exc
+
+
+def _check_same_type(y, classes):
+    if (y.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
+        raise ValueError(
+            f"y_val must hold labels of the type that y has, {classes.tolist()[:3]}. "
+            f"Got {np.unique(y).tolist()[:3]}."
+        )
+
+
+def _check_takes_weights(scorer, name):
+    if scorer_parts(scorer) is not None:
+        return
+    try:
+        parameters = inspect.signature(scorer).parameters.values()
+    except (TypeError, ValueError):  # not told; the call will
+        return
+    if not any(
+        p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters
+    ):
+        raise ValueError(
+            f"The {name!r} parameter must be a scorer that takes sample_weight: the "
+            f"validation data has weights. Got {scorer!r}, which does not."
+        )
 
 
 def check_scorer(scoring, name="scoring"):

@@ -1,0 +1,31 @@
+"""The parameters that every classifier with early stopping has."""
+
+from numbers import Integral, Real
+from os import PathLike
+
+from sklearn_superior.early_stopping._scoring import check_scorer
+from sklearn_superior.early_stopping._validation_split import check_split
+from sklearn_superior.utils._sklearn_compat import Interval, check_parameters
+
+STOPPING_CONSTRAINTS = {
+    "scoring": [str, callable, None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "checkpoint_dir": [str, PathLike, None],
+    "resume": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
+    """Check the parameters of a classifier with early stopping."""
+    check_parameters(classifier, constraints)
+    check_split(classifier.validation_split)
+    check_scorer(classifier.scoring)
+    if isinstance(classifier.checkpoint_dir, str) and not classifier.checkpoint_dir:
+        raise ValueError(
+            "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use '.' "
+            "for the present one."
+        )

@@ -1,0 +1,105 @@
+"""Training stage by stage: which adapter is for which estimator."""
+
+from importlib import import_module
+
+from sklearn_superior.early_stopping.stages._base import Checkpointed, Stages
+
+__all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
+
+# The adapter of a class, given as "module.Class" so that no library has to be
+# imported, is found in this module under this name when it is needed. The bases of
+# an estimator's class are looked up in their order.
+_ADAPTERS: dict = {
+    "sklearn.ensemble._gb.GradientBoostingClassifier": (
+        "_sklearn",
+        "GradientBoostingStages",
+    ),
+    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
+    ".HistGradientBoostingClassifier": ("_sklearn", "hist_stages"),
+    "sklearn.ensemble._weight_boosting.AdaBoostClassifier": (
+        "_sklearn",
+        "AdaBoostStages",
+    ),
+    "xgboost.sklearn.XGBClassifier": ("_xgboost", "XGBoostStages"),
+    "lightgbm.sklearn.LGBMClassifier": ("_lightgbm", "LightGBMStages"),
+    "catboost.core.CatBoostClassifier": ("_catboost", "CatBoostStages"),
+}
+# What any other estimator must have.
+_NEEDED = ("partial_fit", "predict_proba", "max_iter")
+
+
+def register_stages(estimator_class, adapter):
+    """Teach early stopping to train another family of estimators stage by stage.
+
+    Parameters
+    ----------
+    estimator_class : type
+        The class of estimators; its subclasses are meant as well.
+
+    adapter : type
+        A subclass of `Stages`.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.early_stopping import Stages, register_stages
+    >>> class MyBoosting(GradientBoostingClassifier):
+    ...     pass
+    >>> class MyStages(Stages):
+    ...     def fit(self, X, y, X_val, on_stage, sample_weight=None):
+    ...         self.estimator.fit(X, y)
+    ...         for proba in self.estimator.staged_predict_proba(X_val):
+    ...             if on_stage(proba):
+    ...                 break
+    ...
+    ...     def keep(self, stage):
+    ...         self.estimator.estimators_ = self.estimator.estimators_[: stage + 1]
+    >>> register_stages(MyBoosting, MyStages)
+    """
+    if not isinstance(estimator_class, type):
+        raise TypeError(f"estimator_class must be a class. Got {estimator_class!r}.")
+    if not (isinstance(adapter, type) and issubclass(adapter, Stages)):
+        raise TypeError(f"adapter must be a subclass of Stages. Got {adapter!r}.")
+    _ADAPTERS[_full_name(estimator_class)] = adapter
+
+
+def find_stages(estimator):
+    """Return the adapter of an estimator, or say why there is none."""
+    if estimator is None or isinstance(estimator, type | str):
+        raise TypeError(
+            "The 'estimator' parameter must be a classifier that is trained in "
+            f"stages, for example HistGradientBoostingClassifier(). Got {estimator!r}."
+        )
+    for base in type(estimator).__mro__:
+        adapter = _ADAPTERS.get(_full_name(base))
+        if isinstance(adapter, tuple):
+            module, name = adapter
+            adapter = getattr(import_module(f"{__name__}.{module}"), name)
+        if adapter is not None:
+            return adapter(estimator)
+    lacking = {name: _why_absent(estimator, name) for name in _NEEDED}
+    lacking = {name: reason for name, reason in lacking.items() if reason}
+    if not lacking:
+        module = import_module(f"{__name__}._partial_fit")
+        return module.PartialFitStages(estimator)
+    name, reason = next(iter(lacking.items()))
+    raise TypeError(
+        f"{type(estimator).__name__} cannot be trained stage by stage: it has no "
+        f"{name} ({reason}). Known are GradientBoosting, HistGradientBoosting, AdaBoost, "
+        "XGBoost, LightGBM and CatBoost classifiers, CNNClassifier, and any with "
+        "partial_fit, predict_proba and max_iter; register_stages adds others. Of an "
+        "EarlyStoppingClassifier, give the estimator inside."
+    )
+
+
+def _why_absent(estimator, name):
+    """Return why an attribute is not there; scikit-learn tells it as the cause."""
+    try:
+        getattr(estimator, name)
+    except AttributeError as exc:
+        return str(exc.__cause__ or exc)
+    return None
+
+
+def _full_name(cls):
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -1,0 +1,192 @@
+"""The two contracts of an adapter: to train in stages, and to be checkpointed."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import clone
+
+
+class Stages(ABC):
+    """Base class of the adapters: one for each family of estimators.
+
+    An adapter trains its estimator and, after each stage (a tree, an epoch), hands
+    over the probabilities of that stage. These come from what the library has at
+    hand, so that a stage costs the prediction of that stage alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A private copy with the user's own parameters, not fitted. After `keep` it is
+        fitted. An adapter that needs other parameters for training sets them on a
+        copy of its own.
+
+    See Also
+    --------
+    register_stages : Make an adapter known.
+
+    Examples
+    --------
+    >>> from copy import deepcopy
+    >>> from sklearn_superior.early_stopping import Stages
+    >>> class PartialFit(Stages):
+    ...     budget = "max_iter"
+    ...
+    ...     def fit(self, X, y, X_val, on_stage, sample_weight=None):
+    ...         for _ in range(self.n_stages):
+    ...             self.estimator.partial_fit(X, y, classes=[0, 1])
+    ...             if on_stage(self.estimator.predict_proba(X_val)):
+    ...                 break
+    ...
+    ...     def remember(self):
+    ...         self.best = deepcopy(self.estimator)
+    ...
+    ...     def keep(self, stage):
+    ...         self.estimator = self.best
+    """
+
+    # What a stage is called.
+    unit = "stage"
+    # The parameter of the estimator that holds the number of stages.
+    budget = "n_estimators"
+    # Other parameters that do not change what a stage becomes.
+    without_effect: tuple = ()
+    # Whether the estimator wants the labels to be 0, 1, … instead of any.
+    encodes_labels = False
+    # At most so many threads, where the adapter is told to share the machine.
+    max_threads: int | None = None
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    @property
+    def n_stages(self):
+        """Largest number of stages that `fit` may train."""
+        return getattr(self.estimator, self.budget)
+
+    @abstractmethod
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        """Train the estimator.
+
+        An exception of `on_stage`, `KeyboardInterrupt` included, ends training and is
+        raised; the stages handed over before can still be kept.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like
+            The training data.
+
+        X_val : array-like
+            The data to predict after each stage.
+
+        on_stage : callable
+            Called after each stage with the probabilities for `X_val`, of shape
+            (n_val, n_classes) with the classes that are in `y`. Returns whether to
+            stop.
+        """
+
+    def remember(self):  # noqa: B027
+        """Note the present stage, called from `on_stage`: `keep` may be asked for it.
+
+        Only needed by estimators that cannot be cut back afterwards.
+        """
+
+    @abstractmethod
+    def keep(self, stage):
+        """Make `estimator` predict as it did after `stage`, counted from 0."""
+
+    def snapshot(self):
+        """Return an estimator that predicts as the present stage does.
+
+        Called from `on_stage`, for callbacks that ask for it. None if the library
+        does not give the model away before it is trained.
+        """
+        return None
+
+    def staged_proba(self, X):
+        """Yield the probabilities of a fitted estimator, stage by stage."""
+        yield from self.estimator.staged_predict_proba(X)
+
+    def facts(self):
+        """Return what `verbose` shows of the present stage, a list of str."""
+        return []
+
+
+class Checkpointed(ABC):
+    """What an adapter adds to `Stages` so that its training can be checkpointed.
+
+    `n_done` is the number of stages that `restore` has brought.
+    """
+
+    # Whether training resumes to the result of training without a break. Where it
+    # does not, a checkpoint is written but training starts anew.
+    resumes: bool = True
+    # Whether `keep` can cut back to any stage, or only to the remembered one.
+    keeps_any_stage = True
+    n_done = 0
+
+    def check_format(self):  # noqa: B027
+        """Raise an error, before training, if a library for `dump` is missing."""
+
+    @abstractmethod
+    def dump(self):
+        """Return the models as bytes, by the names ``"last"`` and maybe ``"best"``.
+
+        Called from `on_stage` and after `fit`. None if there is no model to be had.
+        """
+
+    def restore(self, models, n_done):
+        """Take over the models after `n_done` stages, or raise a `ValueError`."""
+        raise TypeError(f"{type(self).__name__} cannot resume.")
+
+    def complete(self, X, y, sample_weight=None):  # noqa: B027
+        """Prepare for `keep` where no stage is left to train, in place of `fit`."""
+
+    def initial_state(self):
+        """Return what training starts from besides data and parameters, as bytes."""
+        return b""
+
+
+def copy_with(estimator, **params):
+    """Copy an estimator, not fitted, with other parameters."""
+    return clone(estimator).set_params(**params)
+
+
+def hand_over_fit(source, target, before=()):
+    """Give `target` all that `fit` has set on `source`, but the parameters.
+
+    `before` are the attributes of `source` before it was fitted, if these are more
+    than parameters.
+    """
+    params = target.get_params(deep=False).keys() | source.get_params(deep=False).keys()
+    for name, value in vars(source).items():
+        if name not in params and not (name in before and before[name] is value):
+            setattr(target, name, value)
+    return target
+
+
+def count_stages(model, n_found, n_expected):
+    """Check that a restored model has as many stages as the checkpoint says."""
+    if n_found != n_expected:
+        raise ValueError(
+            f"The checkpoint has {n_expected} scores, but its {type(model).__name__} "
+            f"has {n_found} stages."
+        )
+
+
+def two_columns(p):
+    """Probabilities of both classes from those of the second."""
+    if p.ndim == 2:
+        return p
+    both = np.empty((len(p), 2), dtype=p.dtype)
+    np.subtract(1, p, out=both[:, 0])
+    both[:, 1] = p
+    return both
+
+
+def stand_in_labels(X_val, y):
+    """Labels for libraries that want some: the first class throughout.
+
+    So the labels of the validation data cannot reach the training.
+    """
+    n_rows = X_val.shape[0] if hasattr(X_val, "shape") else len(X_val)
+    return np.full(n_rows, np.asarray(y)[0])

@@ -1,0 +1,165 @@
+"""CatBoost: its own, incrementally updated predictions, read by a metric."""
+
+import signal
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import current_thread, main_thread
+
+import numpy as np
+
+from sklearn_superior.early_stopping.stages._base import (
+    Checkpointed,
+    Stages,
+    stand_in_labels,
+)
+from sklearn_superior.early_stopping.stages._xgboost import to_proba
+
+# What would judge the stages by itself; not passed on.
+_JUDGES = (
+    "best_model_min_trees",
+    "custom_loss",
+    "custom_metric",
+    "early_stopping_rounds",
+    "od_pval",
+    "od_type",
+    "od_wait",
+    "use_best_model",
+)
+_BUDGET = ("iterations", "n_estimators", "num_boost_round", "num_trees")
+_LOSS = ("loss_function", "objective")
+
+
+class CatBoostStages(Checkpointed, Stages):
+    """`catboost.CatBoostClassifier`."""
+
+    resumes = False  # its random numbers cannot be read off
+    _model = None  # what is trained: a copy with other parameters
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        params = estimator.get_params()
+        for name in _LOSS:
+            if params.get(name) not in (None, "Logloss", "MultiClass"):
+                raise ValueError(
+                    f"CatBoostClassifier({name}={params[name]!r}) cannot be stopped "
+                    "here. Use 'Logloss' or 'MultiClass'."
+                )
+        if params.get("task_type") == "GPU":
+            raise ValueError(
+                "CatBoostClassifier(task_type='GPU') cannot be stopped here: on a GPU "
+                "CatBoost takes neither callbacks nor metrics written in Python. Use "
+                "task_type='CPU'."
+            )
+
+    @property
+    def n_stages(self):
+        """Largest number of stages, under any of the names that CatBoost takes."""
+        params = self.estimator.get_params()
+        return next((params[name] for name in _BUDGET if params.get(name)), 1000)
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        metric = _PredictionReader()
+        callback = _Callback(lambda: on_stage(to_proba(metric.latest)))
+        params = self.estimator.get_params()
+        params = {k: v for k, v in params.items() if k not in _JUDGES}
+        params |= {"eval_metric": metric, "metric_period": 1}
+        own = params.get("thread_count", -1)
+        if self.max_threads is not None and own not in range(1, self.max_threads + 1):
+            params["thread_count"] = self.max_threads
+        self._model = type(self.estimator)(**params)
+        with warnings.catch_warnings(), _note_interrupt(callback):
+            warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
+            self._model.fit(
+                X,
+                y,
+                sample_weight=sample_weight,
+                eval_set=(X_val, stand_in_labels(X_val, y)),
+                use_best_model=False,
+                callbacks=[callback],
+                verbose=False,
+            )
+        if callback.error is not None:
+            raise callback.error
+
+    def keep(self, stage):
+        if stage + 1 < self._model.tree_count_:
+            self._model.shrink(stage + 1)
+        self.estimator.load_model(blob=self._to_bytes())
+
+    def dump(self):
+        if self._model is None or not self._model.is_fitted():
+            return None
+        return {"last": self._to_bytes()}
+
+    def _to_bytes(self):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cbm"
+            self._model.save_model(str(path))
+            return path.read_bytes()
+
+
+class _PredictionReader:
+    """A metric that reads the scores of the validation data.
+
+    Those of the training data come before them.
+    """
+
+    n_calls = 0
+
+    def __deepcopy__(self, memo):
+        return self  # CatBoost copies its parameters
+
+    def is_max_optimal(self):
+        return True
+
+    def evaluate(self, approxes, target, weight):
+        self.n_calls += 1
+        if self.n_calls % 2 == 0:
+            columns = [np.array(column) for column in approxes]
+            self.latest = columns[0] if len(columns) == 1 else np.column_stack(columns)
+        return 0.0, 1.0
+
+    def get_final_error(self, error, weight):
+        return error
+
+
+class _Callback:
+    """Ends training when told to.
+
+    CatBoost loses the model when an exception passes through it. So an exception
+    ends training, too, and is raised when that is over.
+    """
+
+    def __init__(self, on_stage):
+        self.on_stage = on_stage
+        self.error = None
+
+    def after_iteration(self, info):
+        if self.error is None:
+            try:
+                return not self.on_stage()
+            except BaseException as exc:
+                self.error = exc
+        return False
+
+
+@contextmanager
+def _note_interrupt(callback):
+    """Make Ctrl-C end training at the next stage, where signals can be caught."""
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):
+        yield
+        return
+
+    def note(*_):
+        if callback.error is not None:  # the second time it is for CatBoost
+            before(*_)
+        callback.error = KeyboardInterrupt()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,70 @@
+"""Anything with `partial_fit`: a stage is an epoch."""
+
+from copy import deepcopy
+
+import numpy as np
+
+from sklearn_superior.early_stopping.stages._base import (
+    Checkpointed,
+    Stages,
+    copy_with,
+    hand_over_fit,
+)
+from sklearn_superior.early_stopping.stages._skops import SkopsFormat
+
+
+class PartialFitStages(SkopsFormat, Checkpointed, Stages):
+    """Anything with `partial_fit`, `predict_proba` and `max_iter`."""
+
+    unit = "epoch"
+    budget = "max_iter"
+    keeps_any_stage = False
+    _best = None
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        self._model = self._copy()
+
+    def _copy(self):
+        # Whoever stops by itself has no partial_fit.
+        stops = getattr(self.estimator, "early_stopping", None) is True
+        return copy_with(self.estimator, **({"early_stopping": False} if stops else {}))
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        classes = np.unique(y)
+        for _ in range(self.n_done, self.n_stages):
+            self._model.partial_fit(X, y, classes=classes, **options)
+            if on_stage(self._model.predict_proba(X_val)):
+                break
+
+    def remember(self):
+        self._best = deepcopy(self._model)
+
+    def keep(self, stage):
+        hand_over_fit(self._best, self.estimator)
+
+    def snapshot(self):
+        return deepcopy(self._model)
+
+    def dump(self):
+        models = {"last": self.to_bytes(self._model)}
+        if self._best is not None:
+            models["best"] = self.to_bytes(self._best)
+        return models
+
+    def restore(self, models, n_done):
+        models = {
+            name: hand_over_fit(
+                self.from_bytes(data, type(self.estimator)), self._copy()
+            )
+            for name, data in models.items()
+        }
+        self._model, self._best = models["last"], models.get("best")
+        self.n_done = n_done
+
+    def staged_proba(self, X):
+        raise TypeError(
+            f"{type(self.estimator).__name__} does not keep its stages; only boosted "
+            "ensembles can be scored stage by stage after they are fitted."
+        )

@@ -1,0 +1,227 @@
+"""The boosting of scikit-learn."""
+
+from copy import copy
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.utils import check_random_state
+
+from sklearn_superior.early_stopping.stages._base import (
+    Checkpointed,
+    Stages,
+    copy_with,
+    count_stages,
+    hand_over_fit,
+    stand_in_labels,
+)
+from sklearn_superior.early_stopping.stages._skops import SkopsFormat
+from sklearn_superior.utils._sklearn_compat import (
+    check_hist_trees,
+    cut_hist,
+    hist_hook_works,
+    hook_by_name,
+    make_hook,
+    prepare_hist_to_resume,
+)
+from sklearn_superior.utils._warnings import warn
+
+
+class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
+    """`sklearn.ensemble.GradientBoostingClassifier`."""
+
+    _model = None  # what is trained: a copy with other parameters
+    _n_trained = 0
+
+    def _copy(self):
+        return copy_with(
+            self.estimator, n_iter_no_change=None, warm_start=self.n_done > 0
+        )
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        staged = None
+
+        def monitor(stage, model, _):
+            nonlocal staged
+            if staged is None:  # opened now, it goes on tree by tree
+                staged = model.staged_predict_proba(X_val)
+                for _ in range(self.n_done):
+                    next(staged)
+            self._n_trained = stage + 1
+            return on_stage(next(staged))
+
+        if self._model is None:
+            self._model = self._copy()
+        self._model.fit(X, y, sample_weight=sample_weight, monitor=monitor)
+
+    def keep(self, stage):
+        hand_over_fit(_cut_gradient_boosting(self._model, stage + 1), self.estimator)
+
+    def snapshot(self):
+        return _cut_gradient_boosting(self._model, self._n_trained)
+
+    def dump(self):
+        return {"last": self.to_bytes(self.snapshot())}
+
+    def restore(self, models, n_done):
+        model = self.from_bytes(models["last"], GradientBoostingClassifier)
+        count_stages(model, len(model.estimators_), n_done)
+        for tree in model.estimators_.ravel():
+            _check_tree(tree.tree_, model.n_features_in_)
+        self.n_done = self._n_trained = n_done
+        self._model = hand_over_fit(model, self._copy())
+
+
+def _cut_gradient_boosting(model, n_kept):
+    """Copy a model with its first iterations only."""
+    model = copy(model)
+    for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:n_kept])
+    if hasattr(model, "oob_scores_"):
+        model.oob_score_ = model.oob_scores_[-1]
+    model.n_estimators_ = n_kept
+    return model
+
+
+def _check_tree(tree, n_features):
+    """Check that nodes point at nodes and features that exist."""
+    inner = tree.children_left != -1
+    children = np.r_[tree.children_left[inner], tree.children_right[inner]]
+    parents = np.tile(np.flatnonzero(inner), 2)
+    features = tree.feature[inner]
+    fits = np.all((children > parents) & (children < tree.node_count))
+    if not (fits and np.all((features >= 0) & (features < n_features))):
+        raise ValueError("The checkpoint's model is no tree of these features.")
+
+
+def hist_stages(estimator):
+    """Return the adapter of a `HistGradientBoostingClassifier`."""
+    bases = type(estimator).__mro__
+    (hist_class,) = [c for c in bases if c.__name__ == "HistGradientBoostingClassifier"]
+    if hist_hook_works(hist_class):
+        return HistGradientBoostingStages(estimator)
+    warn(
+        "This version of scikit-learn has changed inside HistGradientBoosting. Early "
+        "stopping gives the same model, but takes longer, and cannot resume. A later "
+        "version of sklearn-superior may know this one."
+    )
+    return PublicHistGradientBoostingStages(estimator)
+
+
+class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
+    """`sklearn.ensemble.HistGradientBoostingClassifier`."""
+
+    budget = "max_iter"
+    _model = None
+    _n_trained = 0
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        def count_and_hand_over(y_proba):
+            self._n_trained += 1
+            return on_stage(y_proba)
+
+        restored, resumed = self._model, self.n_done > 0
+        hook = make_hook(count_and_hand_over, self.n_done)
+        with hook_by_name(hook) as name:
+            self._model = _copy_for_hook(
+                self.estimator, scoring=name, warm_start=resumed
+            )
+            if resumed:
+                hand_over_fit(restored, self._model)
+                prepare_hist_to_resume(self._model, hook)
+            self._model.fit(
+                X,
+                y,
+                sample_weight=sample_weight,
+                X_val=X_val,
+                y_val=stand_in_labels(X_val, y),
+            )
+
+    def keep(self, stage):
+        hand_over_fit(cut_hist(self._model, stage + 1), self.estimator)
+
+    def snapshot(self):
+        return cut_hist(self._model, self._n_trained)
+
+    def dump(self):
+        model = self.snapshot()
+        model.scoring = "loss"  # the hook means nothing to another process
+        return {"last": self.to_bytes(model)}
+
+    def restore(self, models, n_done):
+        model = self.from_bytes(models["last"], type(self.estimator))
+        count_stages(model, model.n_iter_, n_done)
+        check_hist_trees(model)
+        self._model = model
+        self.n_done = self._n_trained = n_done
+
+
+class PublicHistGradientBoostingStages(Stages):
+    """The same by public names alone: slower, and the kept stage is trained again."""
+
+    budget = "max_iter"
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        seed = estimator.random_state
+        if not isinstance(seed, int | np.integer):  # two trainings must be the same
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        self._seed = seed
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        self._train = (X, y, sample_weight)
+        model = _copy_for_hook(
+            self.estimator, scoring=make_hook(on_stage), random_state=self._seed
+        )
+        y_val = stand_in_labels(X_val, y)
+        model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
+
+    def keep(self, stage):
+        X, y, sample_weight = self._train
+        model = copy_with(
+            self.estimator,
+            max_iter=stage + 1,
+            early_stopping=False,
+            random_state=self._seed,
+        )
+        hand_over_fit(model.fit(X, y, sample_weight=sample_weight), self.estimator)
+
+
+def _copy_for_hook(estimator, **params):
+    """Copy a model that scores after each iteration, and stops when the hook says so.
+
+    Scores that grow continue; with a patience of 1, one that does not, stops.
+    """
+    return copy_with(
+        estimator, early_stopping=True, n_iter_no_change=1, tol=0.0, **params
+    )
+
+
+class AdaBoostStages(SkopsFormat, Checkpointed, Stages):
+    """`sklearn.ensemble.AdaBoostClassifier`, which cannot be stopped on the way."""
+
+    resumes = False
+    _n_seen = 0
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        self.estimator.fit(X, y, sample_weight=sample_weight)
+        for y_proba in self.estimator.staged_predict_proba(X_val):
+            self._n_seen += 1
+            if on_stage(y_proba):
+                break
+
+    def keep(self, stage):
+        self.estimator = _cut_ada_boost(self.estimator, stage + 1)
+
+    def snapshot(self):
+        return _cut_ada_boost(self.estimator, self._n_seen)
+
+    def dump(self):
+        return {"last": self.to_bytes(self.estimator)}
+
+
+def _cut_ada_boost(model, n_kept):
+    model = copy(model)
+    for name in ("estimators_", "estimator_weights_", "estimator_errors_"):
+        setattr(model, name, getattr(model, name)[:n_kept])
+    return model

@@ -1,0 +1,219 @@
+"""XGBoost: its own, incrementally updated predictions, read by a metric."""
+
+import json
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from sklearn_superior.early_stopping.stages._base import (
+    Checkpointed,
+    Stages,
+    copy_with,
+    count_stages,
+    hand_over_fit,
+    stand_in_labels,
+    two_columns,
+)
+
+_NO_PROBABILITIES = ("multi:softmax", "binary:logitraw", "binary:hinge")
+
+
+class XGBoostStages(Checkpointed, Stages):
+    """`xgboost.XGBClassifier`."""
+
+    encodes_labels = True
+    _booster = None  # what is trained
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        params = estimator.get_params()
+        if params.get("booster") in ("dart", "gblinear"):
+            raise ValueError(
+                f"XGBClassifier(booster={params['booster']!r}) changes earlier stages "
+                "as it trains, so no stage can be kept. Use booster='gbtree'."
+            )
+        objective = params.get("objective")
+        if callable(objective) or objective in _NO_PROBABILITIES:
+            raise ValueError(
+                f"XGBClassifier(objective={objective!r}) gives no probabilities. Use "
+                "objective='multi:softprob', or 'binary:logistic' for two classes."
+            )
+
+    @property
+    def n_stages(self):
+        """Largest number of stages; XGBoost's default is 100."""
+        n_estimators = self.estimator.n_estimators
+        return 100 if n_estimators is None else n_estimators
+
+    def _own_callbacks(self):
+        """Return those of the user's callbacks that do not judge the stages."""
+        from xgboost.callback import EarlyStopping, EvaluationMonitor
+
+        own = self.estimator.get_params().get("callbacks") or []
+        judges = (EarlyStopping, EvaluationMonitor)
+        return [callback for callback in own if not isinstance(callback, judges)]
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        from xgboost.callback import TrainingCallback
+
+        latest = []
+
+        def read_predictions(_, y_proba):
+            latest[:] = [y_proba]
+            return 0.0
+
+        class AfterStage(TrainingCallback):
+            def after_iteration(_, model, epoch, evals_log):
+                self._booster = model
+                return bool(on_stage(two_columns(latest.pop())))
+
+        model = copy_with(
+            self.estimator,
+            callbacks=[*self._own_callbacks(), AfterStage()],
+            disable_default_eval_metric=True,
+            early_stopping_rounds=None,
+            eval_metric=read_predictions,
+            n_estimators=self.n_stages - self.n_done,
+            **self._threads(),
+        )
+        model.fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            eval_set=[(X_val, stand_in_labels(X_val, y))],
+            xgb_model=self._booster,
+            verbose=False,
+        )
+
+    def _threads(self):
+        own = self.estimator.get_params().get("n_jobs")
+        if self.max_threads is None or own in range(1, self.max_threads + 1):
+            return {}
+        return {"n_jobs": self.max_threads}
+
+    def keep(self, stage):
+        hand_over_fit(self._load(stage + 1), self.estimator)
+
+    def snapshot(self):
+        return self._load(self._booster.num_boosted_rounds())
+
+    def _load(self, n_kept):
+        """Return a fitted copy with the first rounds of the booster."""
+        model = copy_with(self.estimator)
+        model.load_model(bytearray(self._booster[:n_kept].save_raw()))
+        device = self.estimator.get_params().get("device")
+        if device is not None:  # which is not part of a saved model
+            model.get_booster().set_param({"device": device})
+        return model
+
+    @property
+    def resumes(self):
+        """Whether a stage depends on nothing but the stages before.
+
+        The state of random numbers cannot be read off, and callbacks of the user
+        count the rounds of one training.
+        """
+        draws = any(
+            value not in (None, 1)
+            for name, value in self.estimator.get_params().items()
+            if name.startswith(("subsample", "colsample"))
+        )
+        return not (draws or self._own_callbacks())
+
+    def dump(self):
+        return {"last": bytes(self._booster.save_raw("json"))}
+
+    def restore(self, models, n_done):
+        from xgboost import Booster
+
+        try:
+            n_rounds = _check_model(json.loads(models["last"]))
+            self._booster = Booster()
+            self._booster.load_model(bytearray(models["last"]))
+        except Exception as exc:
+            raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
+        count_stages(self.estimator, n_rounds, n_done)
+        self.n_done = n_done
+
+    def staged_proba(self, X):
+        from xgboost import DMatrix
+
+        options = self.estimator.get_params()
+        data = DMatrix(
+            X,
+            missing=options.get("missing", np.nan),
+            enable_categorical=bool(options.get("enable_categorical")),
+        )
+        booster = self.estimator.get_booster()
+        for stage in range(booster.num_boosted_rounds()):
+            margin = booster.predict(
+                data, output_margin=True, iteration_range=(stage, stage + 1)
+            )
+            yield to_proba(margin)
+            data.set_base_margin(margin)  # the next stage adds to this one
+
+
+def to_proba(margin):
+    """Probabilities of the classes from additive scores."""
+    margin = np.asarray(margin)
+    if margin.ndim == 1:
+        return two_columns(expit(margin))
+    return softmax(margin, axis=1)
+
+
+def _check_model(content):
+    """Check a model before XGBoost reads it, which ends the process if it is not one.
+
+    Returns its number of rounds.
+    """
+    learner = content["learner"]
+    n_features = int(learner["learner_model_param"]["num_feature"])
+    booster = learner["gradient_booster"]
+    if booster["name"] != "gbtree":
+        raise ValueError(f"its booster is {booster['name']!r}, not 'gbtree'")
+    model = booster["model"]
+    trees, ends = model["trees"], model["iteration_indptr"]
+    n_trees = int(model["gbtree_model_param"]["num_trees"])
+    if not (
+        n_trees == len(trees) == len(model["tree_info"]) == ends[-1]
+        and ends[0] == 0
+        and all(a < b for a, b in zip(ends, ends[1:], strict=False))
+    ):
+        raise ValueError("its trees are not as many as it says")
+    for tree in trees:
+        _check_tree(tree, n_features)
+    return len(ends) - 1
+
+
+def _check_tree(tree, n_features):
+    """Check that nodes point at nodes and features that exist."""
+    n_nodes = int(tree["tree_param"]["num_nodes"])
+    names = (
+        "left_children",
+        "right_children",
+        "parents",
+        "split_indices",
+        "split_conditions",
+        "split_type",
+        "default_left",
+        "loss_changes",
+        "sum_hessian",
+        "base_weights",
+    )
+    columns = {name: np.asarray(tree[name]) for name in names}
+    n_weights = columns.pop("base_weights").size  # several for trees of all classes
+    if any(column.shape != (n_nodes,) for column in columns.values()):
+        raise ValueError("the columns of a tree are not as long as it has nodes")
+    left, right = columns["left_children"], columns["right_children"]
+    inner = left != -1
+    children = np.r_[left[inner], right[inner]]
+    features = columns["split_indices"][inner]
+    if not (
+        n_nodes > 0
+        and n_weights >= n_nodes
+        and np.array_equal(inner, right != -1)
+        and np.all(children > np.tile(np.flatnonzero(inner), 2))
+        and np.all(children < n_nodes)
+        and np.all((features >= 0) & (features < n_features))
+    ):
+        raise ValueError("a tree points at nodes or features that do not exist")
