@@ -203,7 +203,8 @@ def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
         The classes that the model knows. None: those of `train`.
     """
     train, val, stages = split.train, split.val, model.stages
-    patience = stages.n_stages + 1 if val is None else classifier.n_iter_no_change
+    n_stages = stages.n_stages
+    patience = n_stages + 1 if val is None else classifier.n_iter_no_change
     stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
     keeper = _make_keeper(classifier, model, stopper, split.inputs)
     score = None
@@ -231,11 +232,11 @@ def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
             remembered = stopper.best_iteration
         stop = progress.stage_done() or stop
         if keeper:
-            keeper.stage_done(is_last=stop or stopper.n_iter == stages.n_stages)
+            keeper.stage_done(is_last=stop or stopper.n_iter == n_stages)
         return stop
 
     try:
-        if stop or stopper.n_iter >= stages.n_stages:  # nothing is left to train
+        if stop or stopper.n_iter >= n_stages:  # nothing is left to train
             model.complete()
         else:
             model.fit(on_stage)

@@ -18,7 +18,7 @@ from sklearn_superior.metrics._validation import (
     check_option,
     check_penalty,
     check_total,
-    with_proba,
+    replace_proba,
 )
 from sklearn_superior.utils._sklearn_compat import to_numpy
 
@@ -221,8 +221,8 @@ class PreparedLoss:
 
     def __call__(self, y_proba):
         """Return the loss of probabilities for the same rows."""
-        forecast = with_proba(self._forecast, y_proba)
-        total, _ = loss_sums(forecast, self._rule, **self._options)
+        replace_proba(self._forecast, y_proba)
+        total, _ = loss_sums(self._forecast, self._rule, **self._options)
         return total * self._scale / self._weight
 
 

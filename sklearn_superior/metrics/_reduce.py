@@ -72,13 +72,13 @@ class _Block:
             self.weight = _as_dtype(self.weight[start:stop], forecast.dtype, xp)
         proba = forecast.proba[start:stop, ...]
         # Read first, in the input's dtype: what follows finds it in the cache.
-        self.low, self.high = xp.min(proba), xp.max(proba)
+        self.low, self.high = _min(proba, xp), _max(proba, xp)
         self.is_full = proba.ndim == 2
         if xp is np:
             self._split_on_host(proba, forecast, workspace)
         else:
             self._split_on_device(proba, forecast)
-        self.top_rest = xp.max(self.p_rest, axis=0)
+        self.top_rest = _max(self.p_rest, xp, axis=0)
 
     def _split_on_host(self, proba, forecast, workspace):
         n_rows = len(proba)
@@ -129,6 +129,19 @@ class _Block:
         return beaten + xp.where(level, 1 - 1 / n_top, xp.zeros_like(n_top))
 
 
+# NumPy's methods do not take the detour that its functions take.
+def _min(array, xp):
+    return array.min() if xp is np else xp.min(array)
+
+
+def _max(array, xp, axis=None):
+    return array.max(axis) if xp is np else xp.max(array, axis=axis)
+
+
+def _sum(array, xp, axis=None):
+    return array.sum(axis) if xp is np else xp.sum(array, axis=axis)
+
+
 def _as_dtype(array, dtype, xp):
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
@@ -164,21 +177,24 @@ N_SUMS = 3
 def _findings(block, forecast, loss):
     """Note three sums, two maxima and three minima of a block."""
     xp, weight = forecast.xp, block.weight
-    row_sum = xp.sum(block.p_rest, axis=0) + block.p_true if block.is_full else None
+    row_sum = _sum(block.p_rest, xp, axis=0) + block.p_true if block.is_full else None
     return (
-        xp.sum(loss) if weight is None else xp.sum(loss * weight),
-        loss.shape[0] if weight is None else xp.sum(weight),
+        _sum(loss if weight is None else loss * weight, xp),
+        loss.shape[0] if weight is None else _sum(weight, xp),
         block.n_bad,
         block.high,
-        1.0 if row_sum is None else xp.max(row_sum),
+        1.0 if row_sum is None else _max(row_sum, xp),
         block.low,
-        1.0 if row_sum is None else xp.min(row_sum),
-        0.0 if weight is None else xp.min(weight),
+        1.0 if row_sum is None else _min(row_sum, xp),
+        0.0 if weight is None else _min(weight, xp),
     )
 
 
 def _merged(forecast, findings):
     xp, dtype, device = forecast.xp, forecast.dtype, forecast.device
+    if xp is np and len(findings) == 1:
+        *others, low, low_sum, low_weight = findings[0]
+        return np.array([*others, -low, -low_sum, -low_weight])
     if xp is np:
         table = np.asarray(findings, dtype=np.float64)
     else:

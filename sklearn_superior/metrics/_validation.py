@@ -5,7 +5,7 @@ every value is checked block by block while the loss is computed, so that the
 data is read only once; see `check_values`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -87,14 +87,14 @@ def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_labe
     )
 
 
-def with_proba(forecast, y_proba):
-    """Return a `Forecast` of other probabilities for the same labels, in NumPy."""
+def replace_proba(forecast, y_proba):
+    """Give a `Forecast` in NumPy other probabilities, for the same labels."""
     y_proba = _check_proba(y_proba, np)
     shape = (forecast.n_samples, forecast.n_classes)
     if y_proba.shape != shape and (*y_proba.shape, 2) != shape:
         raise ValueError(f"y_proba must have the shape {shape}. Got {y_proba.shape}.")
-    eps, tolerance = resolution(y_proba.dtype, np)
-    return replace(forecast, proba=y_proba, eps=eps, tolerance=tolerance)
+    forecast.proba = y_proba
+    forecast.eps, forecast.tolerance = resolution(y_proba.dtype, np)
 
 
 def resolution(dtype, xp):
@@ -173,6 +173,8 @@ def check_penalty(penalty):
 
 def as_host_array(values, name):
     """NumPy array of `values`, or an error that names the parameter `name`."""
+    if type(values) is np.ndarray and values.ndim:
+        return values
     if issparse(values):
         raise TypeError(f"{name} must be dense. Got a sparse {type(values).__name__}.")
     if values is None or isinstance(values, str | bytes | dict | set):

@@ -85,10 +85,10 @@ def find_stages(estimator):
     name, reason = next(iter(lacking.items()))
     raise TypeError(
         f"{type(estimator).__name__} cannot be trained stage by stage: it has no "
-        f"{name} ({reason}). Known are GradientBoosting, HistGradientBoosting, AdaBoost, "
-        "XGBoost, LightGBM and CatBoost classifiers, CNNClassifier, and any with "
-        "partial_fit, predict_proba and max_iter; register_stages adds others. Of an "
-        "EarlyStoppingClassifier, give the estimator inside."
+        f"{name} ({reason}). Known are GradientBoosting, HistGradientBoosting, "
+        "AdaBoost, XGBoost, LightGBM and CatBoost classifiers, CNNClassifier, and any "
+        "with partial_fit, predict_proba and max_iter; register_stages adds others. Of "
+        "an EarlyStoppingClassifier, give the estimator inside."
     )
 
 

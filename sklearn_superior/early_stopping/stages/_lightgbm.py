@@ -72,7 +72,7 @@ class LightGBMStages(Checkpointed, Stages):
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from lightgbm.callback import EarlyStopException
 
-        latest, n_trained = [], self.n_done
+        latest, n_trained, n_stages = [], self.n_done, self.n_stages
 
         def read_predictions(_, y_proba):
             latest[:] = [y_proba]
@@ -83,7 +83,7 @@ class LightGBMStages(Checkpointed, Stages):
             self._booster = env.model
             self._n_trained = n_trained = n_trained + 1
             stop = on_stage(two_columns(latest.pop()))
-            if stop or n_trained == self.n_stages:
+            if stop or n_trained == n_stages:
                 # LightGBM itself cuts the model back to the best iteration.
                 best = n_trained - 1 if self._best is None else self._best
                 raise EarlyStopException(best, [])

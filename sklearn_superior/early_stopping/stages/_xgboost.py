@@ -1,4 +1,4 @@
-"""XGBoost: its own, incrementally updated predictions, read by a metric."""
+"""XGBoost: predictions of the validation data that grow by a round at a time."""
 
 import json
 
@@ -11,7 +11,6 @@ from sklearn_superior.early_stopping.stages._base import (
     copy_with,
     count_stages,
     hand_over_fit,
-    stand_in_labels,
     two_columns,
 )
 
@@ -56,33 +55,43 @@ class XGBoostStages(Checkpointed, Stages):
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from xgboost.callback import TrainingCallback
 
-        latest = []
-
-        def read_predictions(_, y_proba):
-            latest[:] = [y_proba]
-            return 0.0
-
         class AfterStage(TrainingCallback):
-            def after_iteration(_, model, epoch, evals_log):
+            data = None
+
+            def after_iteration(callback, model, epoch, evals_log):
+                if callback.data is None:
+                    callback.data = self._to_matrix(X_val, model)
                 self._booster = model
-                return bool(on_stage(two_columns(latest.pop())))
+                # XGBoost remembers what it has predicted: this adds the last round.
+                return bool(on_stage(two_columns(model.predict(callback.data))))
 
         model = copy_with(
             self.estimator,
             callbacks=[*self._own_callbacks(), AfterStage()],
-            disable_default_eval_metric=True,
             early_stopping_rounds=None,
-            eval_metric=read_predictions,
+            eval_metric=None,
             n_estimators=self.n_stages - self.n_done,
             **self._threads(),
         )
         model.fit(
+            X, y, sample_weight=sample_weight, xgb_model=self._booster, verbose=False
+        )
+
+    def _to_matrix(self, X, booster):
+        """Return data as a booster predicts it, with its numbers of the categories."""
+        from xgboost import DMatrix
+
+        params = self.estimator.get_params()
+        types = params.get("feature_types")
+        if params.get("enable_categorical") and hasattr(booster, "get_categories"):
+            categories = booster.get_categories()
+            types = types if categories.empty() else categories
+        return DMatrix(
             X,
-            y,
-            sample_weight=sample_weight,
-            eval_set=[(X_val, stand_in_labels(X_val, y))],
-            xgb_model=self._booster,
-            verbose=False,
+            missing=params.get("missing", np.nan),
+            enable_categorical=bool(params.get("enable_categorical")),
+            feature_types=types,
+            nthread=params.get("n_jobs"),
         )
 
     def _threads(self):
@@ -100,7 +109,7 @@ class XGBoostStages(Checkpointed, Stages):
     def _load(self, n_kept):
         """Return a fitted copy with the first rounds of the booster."""
         model = copy_with(self.estimator)
-        model.load_model(bytearray(self._booster[:n_kept].save_raw()))
+        model.load_model(_first_rounds(self._booster, n_kept))
         device = self.estimator.get_params().get("device")
         if device is not None:  # which is not part of a saved model
             model.get_booster().set_param({"device": device})
@@ -136,21 +145,31 @@ class XGBoostStages(Checkpointed, Stages):
         self.n_done = n_done
 
     def staged_proba(self, X):
-        from xgboost import DMatrix
-
-        options = self.estimator.get_params()
-        data = DMatrix(
-            X,
-            missing=options.get("missing", np.nan),
-            enable_categorical=bool(options.get("enable_categorical")),
-        )
         booster = self.estimator.get_booster()
+        data = self._to_matrix(X, booster)
         for stage in range(booster.num_boosted_rounds()):
             margin = booster.predict(
                 data, output_margin=True, iteration_range=(stage, stage + 1)
             )
             yield to_proba(margin)
             data.set_base_margin(margin)  # the next stage adds to this one
+
+
+def _first_rounds(booster, n_rounds):
+    """Return the first rounds of a booster as its library saves them.
+
+    A slice of a booster has lost the categories of the features: they are put back.
+    """
+    if n_rounds == booster.num_boosted_rounds():
+        return booster.save_raw()
+    part = booster[:n_rounds]
+    if "c" not in (booster.feature_types or ()):
+        return part.save_raw()
+    whole, part = (json.loads(b.save_raw("json")) for b in (booster, part))
+    models = [b["learner"]["gradient_booster"]["model"] for b in (whole, part)]
+    if "cats" in models[0]:
+        models[1]["cats"] = models[0]["cats"]
+    return bytearray(json.dumps(part).encode())
 
 
 def to_proba(margin):
