@@ -2,7 +2,7 @@
 
 from math import inf, isnan
 
-from sklearn_superior.utils._params import check_integer, check_real
+from sklearn_superior.utils._params import check_bool, check_integer, check_real
 
 
 class EarlyStopper:
@@ -75,6 +75,7 @@ class EarlyStopper:
     def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
         check_integer("n_iter_no_change", n_iter_no_change, least=1)
         check_real("tol", tol)
+        check_bool("greater_is_better", greater_is_better)
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.greater_is_better = greater_is_better

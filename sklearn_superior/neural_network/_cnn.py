@@ -548,7 +548,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._scaler.transform(X), codes, sample_weight
 
     def __getstate__(self):
-        state = super().__getstate__()
+        state = dict(super().__getstate__())  # a copy: it may be that of the instance
         if "module_" in state:  # loads where the device is missing
             state["module_"] = deepcopy(self.module_).cpu()
         if "_trainer" in state and not isinstance(self._trainer, bytes):

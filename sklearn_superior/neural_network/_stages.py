@@ -1,7 +1,7 @@
 """Training epoch by epoch, for early stopping and for comparisons."""
 
 import math
-from copy import copy, deepcopy
+from copy import copy
 from time import perf_counter
 
 import numpy as np
@@ -112,9 +112,7 @@ class CNNStages(Checkpointed, Stages):
         self.trainer.module.load_state_dict(self._best)
 
     def snapshot(self):
-        model = copy(self.estimator)
-        model.module_ = deepcopy(self.trainer.module)
-        return model
+        return copy(self.estimator)  # with a copy of the network
 
     def dump(self):
         from sklearn_superior.neural_network._training import dump_tensors

@@ -3,6 +3,8 @@
 from math import inf
 from numbers import Integral, Real
 
+import numpy as np
+
 
 def check_integer(name, value, *, least):
     """Check that a parameter is an int from `least` up.
@@ -18,6 +20,19 @@ def check_integer(name, value, *, least):
             f"The {name!r} parameter must be an int in the range [{least}, inf). "
             f"Got {value!r}."
         )
+
+
+def check_bool(name, value):
+    """Check that a parameter is a bool.
+
+    Examples
+    --------
+    >>> check_bool("resume", "no")
+    Traceback (most recent call last):
+    ValueError: The 'resume' parameter must be a bool. Got 'no'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"The {name!r} parameter must be a bool. Got {value!r}.")
 
 
 def check_real(name, value, *, low=0, below=inf, open_low=False, closed=False):

@@ -224,9 +224,10 @@ def hist_hook_works(hist_class):
     y = np.arange(40) // 4 % 2
     common = {"max_iter": 3, "max_leaf_nodes": 4, "min_samples_leaf": 1}
     hooked = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
-    seen, on_the_way = [], []
 
     def fit(first=None):
+        seen, on_the_way = [], []
+
         def on_stage(y_proba):
             seen.append(y_proba.copy())
             on_the_way.append(cut_hist(model, model.n_iter_))
@@ -242,20 +243,20 @@ def hist_hook_works(hist_class):
                 vars(model).update(fitted)
                 prepare_hist_to_resume(model, hook)
             model.fit(X, y, X_val=X, y_val=np.zeros_like(y))
-        return model
+        return model, seen, on_the_way
 
     try:
         plain = hist_class(early_stopping=False, **common).fit(X, y)
         expected = np.array(list(plain.staged_predict_proba(X)))
-        model = fit()
+        model, seen, on_the_way = fit()
         cuts = [cut_hist(model, k + 1) for k in range(3)]
         found = [
-            seen[:3],
+            seen,
             [cut.predict_proba(X) for cut in cuts],
             [cut.predict_proba(X) for cut in on_the_way],
         ]
-        resumed = fit(cuts[1]).predict_proba(X)
-        found += [[*expected[:2], seen[3]], [*expected[:2], resumed]]
-        return len(seen) == 4 and bool(np.allclose(found, expected, rtol=1e-12))
+        resumed, seen, _ = fit(cuts[1])
+        found += [[*expected[:2], *seen], [*expected[:2], resumed.predict_proba(X)]]
+        return bool(np.allclose(found, expected, rtol=1e-12))
     except Exception:
         return False

@@ -76,10 +76,41 @@ NETWORKS = ("MLP", "SGD", "CNN")  # stages are calls of partial_fit
 ENSEMBLES = [name for name in FAMILIES if name not in NETWORKS]
 
 
+# Those whose training can resume; "Categorical" has features that are categories.
+RESUMABLE = [
+    "GradientBoosting",
+    "HistGradientBoosting",
+    "Categorical",
+    "XGBoost",
+    "LightGBM",
+    "MLP",
+    "SGD",
+    "CNN",
+]
+
+
 def resumable(name):
-    """Return an estimator whose training can go on after a break."""
+    """Return an estimator whose training can resume."""
+    if name == "Categorical":
+        return HistGradientBoostingClassifier(
+            max_iter=40,
+            learning_rate=0.5,
+            max_leaf_nodes=6,
+            max_features=0.7,
+            categorical_features=[0, 5],
+            random_state=0,
+        )
     model = FAMILIES[name]()
     return model.set_params(subsample=1.0) if name == "XGBoost" else model
+
+
+def resumable_data(name, kind="five"):
+    """Return X, y, X_val, y_val for a family of `RESUMABLE`."""
+    X, y, X_val, y_val = make_data(kind)
+    if name == "Categorical":
+        for part in (X, X_val):
+            part[:, [0, 5]] = np.clip(np.round(2 * part[:, [0, 5]]), -5, 5) + 5
+    return X, y, X_val, y_val
 
 
 def make_data(kind):

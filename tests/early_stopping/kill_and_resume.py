@@ -16,17 +16,8 @@ from pathlib import Path
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
-from tests.early_stopping.families import make_data, resumable
+from tests.early_stopping.families import RESUMABLE, resumable, resumable_data
 
-RESUMABLE = [
-    "GradientBoosting",
-    "HistGradientBoosting",
-    "XGBoost",
-    "LightGBM",
-    "MLP",
-    "SGD",
-    "CNN",
-]
 PAUSE = 0.0
 
 
@@ -38,7 +29,7 @@ def scorer(estimator, X, y):
 def train(name, directory, result, pause):
     global PAUSE
     PAUSE = pause
-    X, y, X_val, y_val = make_data("five")
+    X, y, X_val, y_val = resumable_data(name)
     options = {
         "scoring": scorer,
         "n_iter_no_change": 25,

@@ -4,40 +4,66 @@ import io
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import tracemalloc
+import warnings
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 from sklearn import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping import (
+    EarlyStopper,
+    EarlyStoppingClassifier,
+    Stages,
+    _identity,
+    register_stages,
+)
 from sklearn_superior.early_stopping import _checkpoint as checkpoints
 from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.metrics import neg_penalized_brier_scorer
-from tests.early_stopping.families import FAMILIES, make_data, resumable
-from tests.early_stopping.kill_and_resume import RESUMABLE
+from sklearn_superior.utils import _files
+from tests.early_stopping.families import (
+    FAMILIES,
+    RESUMABLE,
+    make_data,
+    resumable,
+    resumable_data,
+)
 
 skops = pytest.importorskip("skops.io")
 ROOT = Path(__file__).parents[2]
 
 
-def test_killed_training_goes_on_to_the_same_result():
+@pytest.mark.parametrize("n_kills", [24, pytest.param(64, marks=pytest.mark.slow)])
+def test_killed_training_resumes_to_the_same_result(n_kills):
     script = Path(__file__).with_name("kill_and_resume.py")
     run = subprocess.run(
-        [sys.executable, str(script), "20"],
+        [sys.executable, str(script), str(n_kills)],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=500,
+        timeout=1000,
     )
     assert run.returncode == 0, run.stderr
     outcome = json.loads(run.stdout.splitlines()[-1])
-    assert len(outcome) == 20
-    assert sum(killed for _, killed, _, _ in outcome) >= 15  # a few end before that
+    assert len(outcome) == n_kills
+    assert {name for name, *_ in outcome} == set(RESUMABLE)
+    # A few end before they are killed.
+    assert sum(killed for _, killed, _, _ in outcome) >= 0.75 * n_kills
     for name, _, resumed, reference in outcome:
         assert resumed["best"] == reference["best"], name
         assert_allclose(resumed["scores"], reference["scores"], rtol=1e-6, err_msg=name)
@@ -60,8 +86,8 @@ def interrupted_scorer(estimator, X, y):
 @pytest.mark.parametrize("stop_at", [1, 7])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:The validation data has classes that training")
-def test_interrupted_training_goes_on(name, kind, stop_at, tmp_path, monkeypatch):
-    X, y, X_val, y_val = make_data(kind)
+def test_interrupted_training_resumes(name, kind, stop_at, tmp_path, monkeypatch):
+    X, y, X_val, y_val = resumable_data(name, kind)
     monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
     Interrupt.left = stop_at
     options = {"n_iter_no_change": 8, "checkpoint_dir": tmp_path / "one"}
@@ -95,7 +121,7 @@ def test_interrupted_training_goes_on(name, kind, stop_at, tmp_path, monkeypatch
 @pytest.mark.parametrize("name", RESUMABLE)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_more_stages_can_be_added(tmp_path, name):
-    X, y, X_val, y_val = make_data("five")
+    X, y, X_val, y_val = resumable_data(name)
     budget = "n_estimators" if hasattr(resumable(name), "n_estimators") else "max_iter"
 
     def fit(n_stages, **options):
@@ -111,7 +137,7 @@ def test_more_stages_can_be_added(tmp_path, name):
 
 
 def saved(tmp_path, name="SGD"):
-    X, y, X_val, y_val = make_data("five")
+    X, y, X_val, y_val = resumable_data(name)
     model = EarlyStoppingClassifier(
         resumable(name), n_iter_no_change=3, checkpoint_dir=tmp_path, resume=True
     )
@@ -278,4 +304,390 @@ def test_missing_skops_names_the_extra(tmp_path, monkeypatch):
     )
     with pytest.raises(ImportError, match=message):
         EarlyStoppingClassifier(FAMILIES["SGD"](), checkpoint_dir=tmp_path).fit(X, y)
+    assert list(tmp_path.iterdir()) == []
+
+
+def refuse(model, data, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(**data)
+
+
+DATA = {
+    "X": lambda X: X + 1e-9,
+    "y": lambda y: y[::-1],
+    "X_val": lambda X: X + 1e-9,
+    "y_val": lambda y: y[::-1],
+    "sample_weight": lambda w: w + 1e-9,
+    "sample_weight_val": lambda w: w + 1e-9,
+}
+
+
+@pytest.mark.parametrize("name", ["SGD", "HistGradientBoosting", "CNN"])
+def test_other_data_is_refused_by_name(tmp_path, name):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    data |= {"sample_weight": np.ones(300), "sample_weight_val": np.ones(200)}
+    model = resumable(name).set_params(max_iter=2)
+    options = {"checkpoint_dir": tmp_path, "resume": True}
+    if name == "CNN":
+        model.set_params(**options)
+    else:
+        model = EarlyStoppingClassifier(model, **options)
+    model.fit(**data)
+    for changed, change in DATA.items():
+        other = data | {changed: change(data[changed])}
+        refuse(model, other, rf"What differs: {changed}\. Remove it to start anew")
+    model.fit(**data)
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse", "categories", "list", "polars"])
+def test_other_values_in_any_table_are_refused(tmp_path, kind):
+    X, y, X_val, y_val = make_data("five")
+    make = {
+        "frame": pd.DataFrame,
+        "sparse": csr_matrix,
+        "categories": lambda X: pd.DataFrame(X > 0).astype("category"),
+        "list": lambda X: X.tolist(),
+        "polars": pl.DataFrame,
+    }[kind]
+    model = EarlyStoppingClassifier(
+        resumable("SGD" if kind == "sparse" else "HistGradientBoosting"),
+        n_iter_no_change=2,
+        checkpoint_dir=tmp_path,
+        resume=True,
+    )
+    data = {"X": make(X), "y": y, "X_val": make(X_val), "y_val": y_val}
+    first = model.fit(**data).predict_proba(make(X_val))
+    other = X.copy()
+    other[7, 3] *= -1
+    refuse(model, data | {"X": make(other)}, "What differs: X\\.")
+    refuse(model, data | {"X_val": make(-X_val)}, "What differs: X_val\\.")
+    if kind == "frame":
+        named = make(X).add_prefix("x"), make(X_val).add_prefix("x")
+        refuse(model, data | dict(zip(("X", "X_val"), named, strict=True)), "X, X_val")
+        refuse(model, data | {"X": make(X).astype("float32")}, "What differs: X\\.")
+    assert_array_equal(model.fit(**data).predict_proba(make(X_val)), first)
+
+
+def test_another_split_is_refused(tmp_path):
+    X, y, _, _ = make_data("five")
+    groups = np.arange(300) % 5
+    model = EarlyStoppingClassifier(
+        resumable("SGD"), checkpoint_dir=tmp_path, resume=True, validation_split="last"
+    ).fit(X, y, groups=groups)
+    data = {"X": X, "y": y, "groups": groups}
+    refuse(model, data | {"groups": groups % 4}, "What differs: groups")
+    refuse(model, {"X": X, "y": y}, "What differs: groups")
+    clone(model).fit(**data)
+    model.set_params(validation_fraction=0.3)
+    refuse(model, data, "What differs: training rows, validation rows")
+    model.set_params(validation_split=GroupKFold(3))
+    refuse(model, data, "What differs: training rows, validation rows")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimator__sgdclassifier__alpha": 0.1}, r"alpha \(0.0001 there, 0.1 here\)"),
+        ({"estimator__standardscaler__with_mean": False}, "standardscaler__with_mean"),
+        ({"estimator__standardscaler": "passthrough"}, "parameter standardscaler"),
+        ({"scoring": "accuracy"}, "scoring"),
+    ],
+)
+def test_other_parameters_are_refused_by_name(tmp_path, change, message):
+    X, y, X_val, y_val = make_data("five")
+    inner = make_pipeline(StandardScaler(), resumable("SGD"))
+    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    first = model.fit(**data).validation_scores_
+    refuse(clone(model).set_params(**change), data, f"What differs: .*{message}")
+    assert_array_equal(clone(model).fit(**data).validation_scores_, first)
+
+
+def test_other_versions_are_refused(tmp_path, monkeypatch):
+    model, _, (X, y, X_val, y_val) = saved(tmp_path)
+    version = _identity.metadata.version
+    monkeypatch.setattr(
+        _identity.metadata,
+        "version",
+        lambda name: "0.1" if name == "numpy" else version(name),
+    )
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    refuse(model, data, r"version of numpy \(.* there, 0.1 here\)")
+
+
+def closure(factor):
+    def scorer(estimator, X, y):
+        return factor * neg_penalized_brier_scorer(estimator, X, y)
+
+    return scorer
+
+
+class ScorerObject:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, estimator, X, y):
+        return self.factor * neg_penalized_brier_scorer(estimator, X, y)
+
+
+class TellingScorer(ScorerObject):
+    def __repr__(self):
+        return f"TellingScorer({self.factor})"
+
+
+@pytest.mark.parametrize("make", [closure, ScorerObject])
+def test_a_scorer_without_identity_writes_but_does_not_resume(tmp_path, make):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    model = EarlyStoppingClassifier(
+        resumable("SGD"),
+        scoring=make(1.0),
+        n_iter_no_change=2,
+        checkpoint_dir=tmp_path,
+        resume=True,
+    )
+    reason = "captures values|shows nothing of what it does"
+    with pytest.warns(UserWarning, match=f"will not be of use to resume: .*({reason})"):
+        model.fit(**data)
+    assert (tmp_path / "checkpoint.zip").exists()
+    for scorer in (make(1.0), make(2.0)):
+        model.set_params(scoring=scorer)
+        with pytest.warns(UserWarning, match="will not be of use to resume"):
+            refuse(model, data, f"resume=True is refused: .*({reason}).*Remove it to")
+
+
+def test_scorer_objects_that_show_their_values_resume(tmp_path):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    model = EarlyStoppingClassifier(
+        resumable("SGD"),
+        scoring=TellingScorer(1.0),
+        checkpoint_dir=tmp_path,
+        resume=True,
+    )
+    first = model.fit(**data).validation_scores_
+    model.set_params(scoring=TellingScorer(1.0))
+    assert_array_equal(model.fit(**data).validation_scores_, first)
+    model.set_params(scoring=TellingScorer(2.0))
+    refuse(model, data, r"What differs: scoring")
+
+
+@pytest.mark.parametrize("name", ["SGD", "HistGradientBoosting", "LightGBM"])
+@pytest.mark.parametrize("patience", [1, 3, 5, 9])
+@pytest.mark.parametrize("tol", [0.0, 0.004, 0.05])
+def test_another_patience_gives_the_unbroken_result_or_is_refused(
+    tmp_path, name, patience, tol
+):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    first = EarlyStoppingClassifier(
+        resumable(name), n_iter_no_change=5, tol=0.004, checkpoint_dir=tmp_path
+    ).fit(**data)
+    options = {"n_iter_no_change": patience, "tol": tol}
+    whole = EarlyStoppingClassifier(resumable(name), **options).fit(**data)
+    model = EarlyStoppingClassifier(
+        resumable(name), **options, checkpoint_dir=tmp_path, resume=True
+    )
+    if whole.n_iter_ < first.n_iter_:
+        refuse(model, data, f"n_iter_no_change={patience} and tol={tol}")
+        return
+    # SGD has but one best stage to offer, that of the first patience and tolerance.
+    best = EarlyStopper(**options)
+    for score in first.validation_scores_:
+        best.update(score)
+    if name == "SGD" and best.best_iteration != first.best_iteration_:
+        refuse(model, data, "cannot be resumed with")
+        return
+    model.fit(**data)
+    assert model.best_iteration_ == whole.best_iteration_
+    assert_allclose(model.validation_scores_, whole.validation_scores_, rtol=1e-6)
+    assert_allclose(model.predict_proba(X_val), whole.predict_proba(X_val), rtol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["disk full", "folder gone"])
+def test_a_write_that_fails_costs_a_warning_once(tmp_path, monkeypatch, how):
+    X, y, X_val, y_val = make_data("five")
+    folder = tmp_path / "checkpoint"
+    monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
+    if how == "disk full":
+
+        def full(fd):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        scoring = None
+    else:
+
+        def scoring(estimator, X, y):
+            shutil.rmtree(folder, ignore_errors=True)
+            return neg_penalized_brier_scorer(estimator, X, y)
+
+    model = EarlyStoppingClassifier(
+        resumable("SGD"), checkpoint_dir=folder, scoring=scoring, n_iter_no_change=4
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    told = [str(w.message) for w in caught if "could not be written" in str(w.message)]
+    assert len(told) == 1
+    assert "checkpoint.zip could not be written: " in told[0]
+    assert "Training continues without it" in told[0]
+    whole = EarlyStoppingClassifier(resumable("SGD"), n_iter_no_change=4)
+    whole.fit(X, y, X_val=X_val, y_val=y_val)
+    assert_array_equal(model.validation_scores_, whole.validation_scores_)
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_leftovers_of_dead_processes_are_removed(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    node = _files._NODE
+    left = tmp_path / f".checkpoint.zip.{node}-{dead.pid}-5.tmp"
+    own = tmp_path / f".checkpoint.zip.{node}-{os.getpid()}-5.tmp"
+    elsewhere = tmp_path / f".checkpoint.zip.elsewhere-{dead.pid}-5.tmp"
+    for path in (left, own, elsewhere):
+        path.write_bytes(b"half")
+    saved(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [own.name, elsewhere.name, "checkpoint.zip"]
+    )
+
+
+@pytest.mark.parametrize("name", RESUMABLE)
+def test_flipped_bits_never_pass_unnoticed(tmp_path, name):
+    model, path, (X, y, X_val, y_val) = saved(tmp_path, name)
+    expected = model.predict_proba(X_val)
+    original = path.read_bytes()
+    rng = np.random.default_rng(0)
+    n_told = 0
+    for position in rng.integers(len(original), size=8):
+        data = bytearray(original)
+        data[position] ^= 1 << rng.integers(8)
+        path.write_bytes(data)
+        try:
+            model.fit(X, y, X_val=X_val, y_val=y_val)
+        except ValueError as exc:
+            n_told += "checkpoint.zip" in str(exc)
+        else:  # a bit that nobody reads, such as that of a time
+            assert_allclose(model.predict_proba(X_val), expected, rtol=1e-12)
+    assert n_told >= 6
+
+
+def write_zip(members, *, compress=False, duplicate=False):
+    buffer = io.BytesIO()
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        if duplicate:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                archive.writestr("last", b"another")
+    return buffer.getvalue()
+
+
+@cache
+def make_bomb():
+    zeros = bytes(2 * 10**8)
+    return write_zip({"meta.json": b"{}", "last": zeros}, compress=True)
+
+
+def hostile_archives(path):
+    """Yield archives that were made to do harm, with what each is for."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    meta = json.loads(members["meta.json"])
+
+    def with_meta(**changes):
+        return members | {"meta.json": json.dumps(meta | changes)}
+
+    bomb = make_bomb()
+    assert len(bomb) < 10**6
+    yield "bomb", bomb
+    yield "bomb inside", write_zip(members | {"last": bomb})
+    yield "compressed", write_zip(members, compress=True)
+    yield "duplicate", write_zip(members, duplicate=True)
+    yield "escape", write_zip(members | {"../../evil": b"x"})
+    yield "more scores", write_zip(with_meta(scores=meta["scores"] * 3))
+    yield "no scores", write_zip(with_meta(scores=[]))
+    yield "best of none", write_zip(with_meta(best=10**6))
+    yield "words", write_zip(with_meta(scores=["__import__('os')"]))
+    yield "no last", write_zip({k: v for k, v in members.items() if k != "last"})
+    yield "identity", write_zip(with_meta(identity=[1, 2]))
+    yield "empty model", write_zip(members | {"last": b""})
+    yield "another model", write_zip(members | {"last": skops.dumps({"a": 1})})
+    yield "deep", write_zip(members | {"meta.json": "[" * 10**5})
+
+
+@pytest.mark.parametrize("name", RESUMABLE)
+def test_hostile_archives_are_told(tmp_path, name):
+    model, path, (X, y, X_val, y_val) = saved(tmp_path, name)
+    original = path.read_bytes()
+    for kind, data in hostile_archives(path):
+        path.write_bytes(data)
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="checkpoint.zip"):
+            model.fit(X, y, X_val=X_val, y_val=y_val)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 10**8, kind
+        assert path.read_bytes() == data, kind  # nothing is overwritten
+        assert [p.name for p in tmp_path.iterdir()] == ["checkpoint.zip"], kind
+    path.write_bytes(original)
+    assert model.fit(X, y, X_val=X_val, y_val=y_val).n_iter_ > 0
+
+
+def test_a_network_that_continues_has_its_weights_in_the_identity(tmp_path):
+    pytest.importorskip("torch")
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    first = resumable("CNN").set_params(max_iter=2, warm_start=True).fit(**data)
+    again = pickle.loads(pickle.dumps(first))
+    first.set_params(checkpoint_dir=tmp_path, resume=True).fit(**data)
+    other = pickle.loads(pickle.dumps(again)).partial_fit(X, y)
+    other.set_params(checkpoint_dir=tmp_path, resume=True)
+    refuse(other, data, "What differs: initial weights")
+    again.set_params(checkpoint_dir=tmp_path, resume=True).fit(**data)
+    assert_array_equal(again.predict_proba(X), first.predict_proba(X))
+
+
+def test_another_device_or_number_of_threads_is_another_training(tmp_path):
+    pytest.importorskip("torch")
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    model = resumable("CNN").set_params(
+        max_iter=2, device="cpu", checkpoint_dir=tmp_path, resume=True
+    )
+    model.fit(**data)
+    refuse(clone(model).set_params(n_jobs=2), data, "What differs: parameter n_jobs")
+
+
+class WithoutCheckpoints(Stages):
+    budget = "max_iter"
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        for _ in range(self.n_stages):
+            self.estimator.partial_fit(X, y, classes=np.unique(y))
+            if on_stage(self.estimator.predict_proba(X_val)):
+                break
+
+    def remember(self):
+        self.best = clone(self.estimator)
+
+    def keep(self, stage):
+        pass
+
+
+class SGDWithoutCheckpoints(SGDClassifier):
+    pass
+
+
+def test_adapters_without_checkpoints_are_told(tmp_path):
+    register_stages(SGDWithoutCheckpoints, WithoutCheckpoints)
+    X, y, X_val, y_val = make_data("five")
+    inner = SGDWithoutCheckpoints(loss="log_loss", max_iter=3, random_state=0)
+    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    with pytest.warns(UserWarning, match="No checkpoint is kept: WithoutCheckpoints"):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
     assert list(tmp_path.iterdir()) == []

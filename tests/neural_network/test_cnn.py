@@ -377,8 +377,11 @@ def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
 
 def test_pickles_without_the_device(data, monkeypatch):
     X, y, X_val, _ = data
-    model = small_cnn(max_iter=2).fit(X, y)
+    model = small_cnn(max_iter=2).fit(X, y).partial_fit(X, y)
+    module, trainer = model.module_, model._trainer
     loaded = pickle.loads(pickle.dumps(model))
+    assert model.module_ is module  # nothing is changed by it
+    assert model._trainer is trainer
     np.testing.assert_array_equal(
         loaded.predict_proba(X_val), model.predict_proba(X_val)
     )

@@ -86,6 +86,9 @@ class CatBoostStages(Checkpointed, Stages):
     def keep(self, stage):
         if stage + 1 < self._model.tree_count_:
             self._model.shrink(stage + 1)
+        metadata = self._model.get_metadata()
+        if "training" in metadata.keys():  # the scores of labels that mean nothing
+            del metadata["training"]
         self.estimator.load_model(blob=self._to_bytes())
 
     def dump(self):

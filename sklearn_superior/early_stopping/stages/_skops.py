@@ -3,13 +3,17 @@
 from sklearn_superior.utils._files import read_archive
 from sklearn_superior.utils._optional import import_optional
 
-# Types that models hold besides those that skops trusts itself. They carry numbers
-# only; loading one runs no code of the file's choice.
+# Types that models hold besides those that skops trusts itself. Most carry numbers
+# only. Loading one runs no code of the file's choice: what a `partial` calls must be
+# in this list as well, or be a ufunc.
 _TRUSTED = {
+    "functools.partial",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
+    # Prepares categories for HistGradientBoosting.
+    "sklearn.utils.validation.check_array",
 }
 
 

@@ -1,0 +1,207 @@
+"""LightGBM: its own settings do not act, under none of their names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping.stages import find_stages
+from tests.early_stopping.families import make_data
+
+lightgbm = pytest.importorskip("lightgbm")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings("ignore:Found `.*` in params"),
+]
+
+
+def make_model(**params):
+    defaults = {"n_estimators": 30, "num_leaves": 6, "learning_rate": 0.4}
+    defaults |= {"verbose": -1, "n_jobs": 1, "deterministic": True}
+    return lightgbm.LGBMClassifier(**defaults | params)
+
+
+def fit(model, kind="five", **options):
+    X, y, X_val, y_val = make_data(kind)
+    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 8} | options)
+    return model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"early_stopping_round": 1},
+        {"early_stopping_rounds": 1},
+        {"early_stopping": 1},
+        {"n_iter_no_change": 1},
+        {"early_stopping_round": 1, "metric": "multi_error"},
+        {"metric": ["multi_error", "multi_logloss"], "first_metric_only": True},
+        {"metrics": "multi_error"},
+    ],
+)
+def test_what_judges_the_stages_never_acts(params):
+    plain, model = fit(make_model()), fit(make_model(**params))
+    assert_array_equal(plain.validation_scores_, model.validation_scores_)
+    X, *_ = make_data("five")
+    assert_array_equal(plain.predict_proba(X), model.predict_proba(X))
+    found = model.estimator_.get_params()
+    assert {name: found[name] for name in params} == params
+
+
+def test_nothing_of_the_training_is_left_on_the_model():
+    model = fit(make_model())
+    kept, own = model.estimator_, make_model().get_params()
+    assert kept.evals_result_ == {}
+    assert kept.best_score_ == {}
+    assert kept.best_iteration_ == kept.n_estimators_ == model.best_iteration_ + 1
+    assert {k for k, v in kept.get_params().items() if repr(v) != repr(own[k])} == set()
+    assert kept.get_params().keys() == own.keys()
+
+
+RANDOM = [
+    {alias: 0.5}
+    for alias in (
+        "bagging_fraction sub_row subsample bagging pos_bagging_fraction pos_sub_row "
+        "pos_subsample pos_bagging neg_bagging_fraction neg_sub_row neg_subsample "
+        "neg_bagging feature_fraction sub_feature colsample_bytree "
+        "feature_fraction_bynode sub_feature_bynode colsample_bynode"
+    ).split()
+]
+RANDOM += [
+    {"extra_trees": True},
+    {"extra_tree": True},
+    {"use_quantized_grad": True},
+    {"data_sample_strategy": "goss"},
+    {"boosting": "goss"},
+    {"boosting_type": "goss"},
+    {"boost": "goss"},
+]
+
+
+@pytest.mark.parametrize("params", RANDOM, ids=str)
+def test_what_draws_at_random_starts_anew(params):
+    assert find_stages(make_model(**params)).resumes is False
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"subsample_freq": 1}, {"bagging_freq": 2}, {"subsample": 1.0}]
+)
+def test_what_does_not_resumes(params):
+    assert find_stages(make_model(**params)).resumes is True
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"data_sample_strategy": "goss"},
+        {"use_quantized_grad": True},
+        {"extra_trees": True},
+        {"feature_fraction": 0.5},
+        {"bagging_fraction": 0.5, "bagging_freq": 1},
+        {"sub_row": 0.5, "bagging_freq": 1},
+    ],
+    ids=str,
+)
+def test_a_broken_training_that_draws_gives_the_unbroken_result(params, tmp_path):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    options = {"n_iter_no_change": 50}
+    whole = EarlyStoppingClassifier(make_model(n_estimators=8, **params), **options)
+    whole.fit(**data)
+    options |= {"checkpoint_dir": tmp_path, "resume": True}
+    EarlyStoppingClassifier(make_model(n_estimators=4, **params), **options).fit(**data)
+    resumed = EarlyStoppingClassifier(make_model(n_estimators=8, **params), **options)
+    resumed.fit(**data)
+    assert_array_equal(resumed.validation_scores_, whole.validation_scores_)
+    assert_array_equal(resumed.predict_proba(X_val), whole.predict_proba(X_val))
+
+
+@pytest.mark.parametrize("name", ["boosting", "boosting_type", "boost"])
+@pytest.mark.parametrize("value", ["dart", "rf", "random_forest"])
+def test_stages_that_change_are_refused_under_any_name(name, value):
+    with pytest.raises(ValueError, match=f"{name}='{value}'.*no stage can be kept"):
+        fit(make_model(**{name: value}))
+
+
+def test_an_objective_without_probabilities_is_refused():
+    with pytest.raises(ValueError, match="gives no probabilities"):
+        fit(make_model(objective=lambda y, p: (p, p)))
+
+
+@pytest.mark.parametrize("alias", ["num_iterations", "num_trees", "max_iter", "n_iter"])
+def test_the_budget_under_any_name(alias):
+    model = fit(make_model(**{alias: 4}), n_iter_no_change=50)
+    assert model.n_iter_ == 4
+
+
+def test_a_booster_that_has_nothing_more_to_learn():
+    X = np.repeat([[0.0], [1.0]], 40, axis=0)
+    y = np.repeat([0, 1], 40)
+    model = EarlyStoppingClassifier(
+        make_model(n_estimators=6, learning_rate=1.0, min_split_gain=1e9),
+        n_iter_no_change=50,
+    )
+    model.fit(X, y, X_val=X, y_val=y)
+    assert model.n_iter_ == 6
+    assert_allclose(model.predict_proba(X), 0.5)
+
+
+def test_data_frames_with_categories():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "kind": pd.Categorical(rng.choice(list("xyzw"), 600)),
+            "size": rng.normal(size=600),
+        }
+    )
+    y = X["kind"].isin(["x", "z"]).to_numpy() ^ (rng.random(600) < 0.2)
+    model = EarlyStoppingClassifier(make_model(), n_iter_no_change=3)
+    model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    direct = make_model(n_estimators=model.best_iteration_ + 1).fit(X[:400], y[:400])
+    assert_array_equal(model.predict_proba(X[400:]), direct.predict_proba(X[400:]))
+
+
+def saved_model():
+    stages = find_stages(make_model(n_estimators=3))
+    X, y, X_val, _ = make_data("five")
+    stages.fit(X, y, X_val, lambda y_proba: False)
+    return stages.dump()["last"].decode()
+
+
+def spoil_line(name, change):
+    lines = saved_model().splitlines()
+    k = next(k for k, line in enumerate(lines) if line.startswith(f"{name}="))
+    values = lines[k].partition("=")[2].split()
+    lines[k] = f"{name}={' '.join(change(values))}"
+    return "\n".join(lines)
+
+
+HARM = {
+    "empty": lambda: "",
+    "nonsense": lambda: "nonsense",
+    "another head": lambda: "forest\n" + saved_model(),
+    "fewer trees": lambda: spoil_line("tree_sizes", lambda v: v[1:]),
+    "child beyond": lambda: spoil_line("left_child", lambda v: ["999", *v[1:]]),
+    "leaf beyond": lambda: spoil_line("right_child", lambda v: ["-999", *v[1:]]),
+    "cycle": lambda: spoil_line("left_child", lambda v: ["0", *v[1:]]),
+    "feature beyond": lambda: spoil_line("split_feature", lambda v: ["99", *v[1:]]),
+    "short column": lambda: spoil_line("threshold", lambda v: v[1:]),
+    "leaves": lambda: spoil_line("leaf_value", lambda v: v[1:]),
+    "words": lambda: spoil_line("num_leaves", lambda v: ["many"]),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_model_is_checked_before_lightgbm_reads_it(harm):
+    stages = find_stages(make_model())
+    with pytest.raises(ValueError, match="The checkpoint's model cannot be read"):
+        stages.restore({"last": HARM[harm]().encode()}, 3)
+
+
+def test_the_number_of_stages_must_fit():
+    stages = find_stages(make_model())
+    with pytest.raises(ValueError, match="has 2 scores, but its model 3 stages"):
+        stages.restore({"last": saved_model().encode()}, 2)
+    stages.restore({"last": saved_model().encode()}, 3)
+    assert stages.n_done == 3

@@ -1,0 +1,248 @@
+"""The boosting of scikit-learn."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.ensemble._hist_gradient_boosting.gradient_boosting as gradient_boosting
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.early_stopping.stages._sklearn import (
+    HistGradientBoostingStages,
+    PublicHistGradientBoostingStages,
+)
+from sklearn_superior.utils import _sklearn_compat
+from tests.early_stopping.families import make_data, resumable_data
+
+HIST = {"max_iter": 12, "learning_rate": 0.5, "max_leaf_nodes": 6, "random_state": 0}
+
+
+def fit(model, data=None, **options):
+    X, y, X_val, y_val = make_data("five") if data is None else data
+    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 4} | options)
+    return model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+# ------------------------------------------------------------- private names
+
+
+def future_scikit_learn(name):
+    """Load the module of HistGradientBoosting as if a private name had changed."""
+    path = gradient_boosting.__file__
+    source = Path(path).read_text()
+    changed = re.sub(rf"(?<=[.\"]){name}\b|(?<=def ){name}\b", f"{name}_x", source)
+    changed = changed.replace("metrics._scorer_x", "metrics._scorer")  # a module
+    assert changed != source
+    spec = importlib.util.spec_from_file_location(gradient_boosting.__name__, path)
+    module = importlib.util.module_from_spec(spec)
+    exec(compile(changed, path, "exec"), vars(module))
+    return module.HistGradientBoostingClassifier
+
+
+PRIVATE_NAMES = ["_predictors", "_scorer", "_raw_predict", "_in_fit", "_SCORERS"]
+
+
+@pytest.fixture
+def changed_class(request, monkeypatch):
+    if request.param == "_SCORERS":  # the table is gone
+        monkeypatch.setattr(_sklearn_compat, "_SCORERS", {})
+        _sklearn_compat.hist_hook_works.cache_clear()
+        yield HistGradientBoostingClassifier
+        _sklearn_compat.hist_hook_works.cache_clear()
+    else:
+        yield future_scikit_learn(request.param)
+
+
+@pytest.mark.parametrize("changed_class", PRIVATE_NAMES, indirect=True)
+@pytest.mark.parametrize("kind", ["five", "categories", "features", "weights"])
+def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
+    params = dict(HIST)
+    X, y, X_val, y_val = resumable_data("Categorical" if kind == "categories" else "")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    if kind == "categories":
+        params["categorical_features"] = [0, 5]
+    if kind == "features":
+        params["max_features"] = 0.5
+    if kind == "weights":
+        data["sample_weight"] = np.arange(300) % 3 + 0.5
+    model = EarlyStoppingClassifier(changed_class(**params), n_iter_no_change=4)
+    with pytest.warns(UserWarning, match="has changed inside.*same model") as caught:
+        model.fit(**data)
+    assert len({str(w.message) for w in caught}) == 1
+    _sklearn_compat.hist_hook_works.cache_clear()
+    if changed_class is HistGradientBoostingClassifier:
+        expected = HistGradientBoostingClassifier(
+            early_stopping=False, **params | {"max_iter": model.best_iteration_ + 1}
+        ).fit(X, y, sample_weight=data.get("sample_weight"))
+    else:
+        plain = EarlyStoppingClassifier(
+            HistGradientBoostingClassifier(**params), n_iter_no_change=4
+        )
+        expected = plain.fit(**data)
+        assert_allclose(model.validation_scores_, expected.validation_scores_)
+        assert model.best_iteration_ == expected.best_iteration_
+    assert_allclose(
+        model.predict_proba(X_val), expected.predict_proba(X_val), rtol=1e-12
+    )
+    assert model.estimator_.n_iter_ == model.best_iteration_ + 1
+    assert model.estimator_.get_params() == changed_class(**params).get_params()
+
+
+def test_names_that_are_there_are_used():
+    assert _sklearn_compat.hist_hook_works(HistGradientBoostingClassifier)
+    stages = find_stages(HistGradientBoostingClassifier())
+    assert isinstance(stages, HistGradientBoostingStages)
+    assert "sklearn_superior" not in str(sorted(_sklearn_compat._SCORERS))
+
+
+def test_the_public_way_needs_no_seed():
+    data = make_data("five")
+    X, y, X_val, _ = data
+    stages = PublicHistGradientBoostingStages(
+        HistGradientBoostingClassifier(max_iter=5, max_features=0.3)
+    )
+    seen = []
+    stages.fit(X, y, X_val, lambda y_proba: seen.append(y_proba.copy()))
+    stages.keep(2)
+    assert len(seen) == 5
+    assert_allclose(stages.estimator.predict_proba(X_val), seen[2], rtol=1e-12)
+    assert stages.estimator.random_state is None
+
+
+# ------------------------------------------------------------- what is kept
+
+
+def test_hist_gradient_boosting_keeps_nothing_of_the_training():
+    kept = fit(HistGradientBoostingClassifier(**HIST)).estimator_
+    assert kept.get_params() == HistGradientBoostingClassifier(**HIST).get_params()
+    assert len(kept.train_score_) == len(kept.validation_score_) == 0
+    assert not kept.do_early_stopping_
+    assert not {"_raw_predict", "_in_fit"} & vars(kept).keys()
+
+
+@pytest.mark.parametrize("own", [True, False, "auto"])
+def test_its_own_early_stopping_does_not_act(own):
+    model = HistGradientBoostingClassifier(
+        early_stopping=own, n_iter_no_change=1, tol=1.0, scoring="accuracy", **HIST
+    )
+    plain = fit(HistGradientBoostingClassifier(**HIST))
+    assert_array_equal(fit(model).validation_scores_, plain.validation_scores_)
+    assert fit(model).estimator_.get_params() == model.get_params()
+
+
+def test_gradient_boosting_keeps_what_belongs_to_the_stage():
+    X, y, X_val, y_val = make_data("five")
+    inner = GradientBoostingClassifier(
+        n_estimators=20,
+        learning_rate=0.5,
+        subsample=0.7,
+        n_iter_no_change=1,
+        init=LogisticRegression(max_iter=500),
+        random_state=0,
+    )
+    model = fit(inner)
+    kept, n_kept = model.estimator_, model.best_iteration_ + 1
+    assert len(kept.estimators_) == kept.n_estimators_ == n_kept
+    for scores in (kept.train_score_, kept.oob_improvement_, kept.oob_scores_):
+        assert len(scores) == n_kept
+    assert kept.oob_score_ == kept.oob_scores_[-1]
+    assert kept.n_iter_no_change == 1
+    shorter = GradientBoostingClassifier(
+        **inner.get_params(deep=False)
+        | {"n_estimators": n_kept, "n_iter_no_change": None}
+    ).fit(X, y)
+    assert_array_equal(kept.predict_proba(X_val), shorter.predict_proba(X_val))
+
+
+def test_ada_boost_is_cut_back():
+    model = fit(AdaBoostClassifier(n_estimators=20, random_state=0))
+    kept = model.estimator_
+    n_kept = model.best_iteration_ + 1
+    assert len(kept.estimators_) == len(kept.estimator_weights_) == n_kept
+    assert find_stages(AdaBoostClassifier()).resumes is False
+
+
+# ------------------------------------------------------------- models from files
+
+
+def restored(stages, change):
+    X, y, X_val, _ = make_data("five")
+    stages.fit(X, y, X_val, lambda y_proba: False)
+    model = stages.from_bytes(stages.dump()["last"], type(stages.estimator))
+    change(model)
+    again = find_stages(stages.estimator)
+    again.restore({"last": stages.to_bytes(model)}, 4)
+    return again
+
+
+def spoil_hist(field, value):
+    def change(model):
+        nodes = model._predictors[1][0].nodes
+        nodes[field][0] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        spoil_hist("left", 10**6),
+        spoil_hist("right", 0),
+        spoil_hist("feature_idx", 10**6),
+        lambda model: model._predictors[0].pop(),
+    ],
+)
+def test_trees_that_lead_astray_are_refused(change):
+    pytest.importorskip("skops")
+    stages = find_stages(HistGradientBoostingClassifier(**HIST | {"max_iter": 4}))
+    with pytest.raises(ValueError, match="no tree of these features|lacks a tree"):
+        restored(stages, change)
+
+
+def test_trees_of_gradient_boosting_that_lead_astray_are_refused():
+    pytest.importorskip("skops")
+
+    def change(model):
+        tree = model.estimators_[0, 0].tree_
+        state = tree.__getstate__()
+        state["nodes"]["left_child"][0] = 10**6
+        tree.__setstate__(state)
+
+    stages = find_stages(GradientBoostingClassifier(n_estimators=4))
+    with pytest.raises(ValueError, match="no tree of these features"):
+        restored(stages, change)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingClassifier(**HIST | {"max_iter": 4}),
+        GradientBoostingClassifier(n_estimators=4),
+    ],
+)
+def test_the_number_of_stages_must_fit(model):
+    pytest.importorskip("skops")
+    assert restored(find_stages(model), lambda model: None).n_done == 4
+    stages = find_stages(model)
+    X, y, X_val, _ = make_data("five")
+    stages.fit(X, y, X_val, lambda y_proba: False)
+    with pytest.raises(ValueError, match="has 9 scores, but its .* has 4 stages"):
+        find_stages(model).restore(stages.dump(), 9)
+
+
+def test_another_class_is_refused():
+    pytest.importorskip("skops")
+    stages = find_stages(HistGradientBoostingClassifier())
+    other = stages.to_bytes(GradientBoostingClassifier())
+    with pytest.raises(ValueError, match="is a GradientBoostingClassifier, not a Hist"):
+        stages.restore({"last": other}, 1)

@@ -1,0 +1,230 @@
+"""XGBoost: its own settings do not act, and its models are read with care."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping.stages import find_stages
+from tests.early_stopping.families import make_data
+
+xgboost = pytest.importorskip("xgboost")
+from xgboost.callback import (  # noqa: E402
+    EarlyStopping,
+    EvaluationMonitor,
+    LearningRateScheduler,
+)
+
+
+def make_model(**params):
+    defaults = {"n_estimators": 30, "max_depth": 3, "learning_rate": 0.5, "n_jobs": 1}
+    return xgboost.XGBClassifier(**defaults | params)
+
+
+def fit(model, kind="five", **options):
+    X, y, X_val, y_val = make_data(kind)
+    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 8} | options)
+    return model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+def own_error(y_true, y_proba):
+    raise AssertionError("it was called")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"eval_metric": "merror"},
+        {"eval_metric": ["merror", "mlogloss"]},
+        {"eval_metric": own_error},
+        {"eval_metric": [own_error, "merror"]},
+        {"early_stopping_rounds": 1},
+        {"early_stopping_rounds": 1, "eval_metric": "merror"},
+        {"callbacks": [EarlyStopping(rounds=1)]},
+        {"callbacks": [EvaluationMonitor()]},
+    ],
+)
+@pytest.mark.parametrize("kind", ["binary", "five"])
+def test_what_judges_the_stages_never_acts(params, kind, capsys):
+    if kind == "binary" and "merror" in str(params):
+        params = json.loads(json.dumps(params, default=str).replace("merror", "error"))
+        if "own_error" in str(params):
+            pytest.skip("the same with five classes")
+        params = json.loads(json.dumps(params).replace("mlogloss", "logloss"))
+    plain, model = fit(make_model(), kind), fit(make_model(**params), kind)
+    assert_array_equal(plain.validation_scores_, model.validation_scores_)
+    X, *_ = make_data(kind)
+    assert_array_equal(plain.predict_proba(X), model.predict_proba(X))
+    kept = model.estimator_
+    assert capsys.readouterr().out == ""
+    for name, value in params.items():
+        found = kept.get_params()[name]
+        same = (
+            type(found[0]) is type(value[0]) if name == "callbacks" else found == value
+        )
+        assert same
+
+
+def test_nothing_of_the_training_is_left_on_the_model():
+    kept = fit(make_model()).estimator_
+    assert not hasattr(kept, "evals_result_")
+    with pytest.raises(AttributeError, match="best_iteration"):
+        _ = kept.best_iteration
+    own = make_model().get_params()
+    assert {k for k, v in kept.get_params().items() if repr(v) != repr(own[k])} == set()
+
+
+def test_callbacks_that_train_still_act():
+    def schedule(epoch):
+        return 0.5 / (epoch + 1)
+
+    scheduled = fit(make_model(callbacks=[LearningRateScheduler(schedule)]))
+    plain = fit(make_model())
+    assert not np.array_equal(scheduled.validation_scores_, plain.validation_scores_)
+    X, y, X_val, _ = make_data("five")
+    codes = np.unique(y, return_inverse=True)[1]
+    direct = make_model(
+        n_estimators=scheduled.best_iteration_ + 1,
+        callbacks=[LearningRateScheduler(schedule)],
+    ).fit(X, codes)
+    assert_allclose(
+        direct.predict_proba(X_val), scheduled.predict_proba(X_val), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "resumes"),
+    [
+        ({}, True),
+        ({"subsample": 1, "colsample_bytree": 1.0}, True),
+        ({"subsample": 0.9}, False),
+        ({"colsample_bynode": 0.5}, False),
+        ({"colsample_bylevel": 0.5}, False),
+        ({"callbacks": [LearningRateScheduler(lambda epoch: 0.1)]}, False),
+        ({"callbacks": [EarlyStopping(rounds=2)]}, True),
+    ],
+)
+def test_what_draws_at_random_starts_anew(params, resumes):
+    assert find_stages(make_model(**params)).resumes is resumes
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"booster": "dart"},
+        {"booster": "gblinear"},
+        {"objective": "multi:softmax"},
+        {"objective": "binary:hinge"},
+        {"objective": "binary:logitraw"},
+        {"objective": lambda y, p: (p, p)},
+    ],
+)
+def test_what_has_no_stages_or_no_probabilities_is_refused(params):
+    with pytest.raises(ValueError, match="so no stage can be kept|no probabilities"):
+        fit(make_model(**params))
+
+
+def categorical_data():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "kind": pd.Categorical(rng.choice(list("xyzw"), 600)),
+            "size": rng.normal(size=600),
+        }
+    )
+    noise = rng.random(600) < 0.1
+    y = X["kind"].isin(["x", "z"]).to_numpy() ^ (X["size"] > 0).to_numpy() ^ noise
+    return X, y.astype(int)
+
+
+def test_categories_are_those_of_training_whatever_their_order():
+    X, y = categorical_data()
+    shuffled = X.assign(kind=X["kind"].cat.set_categories(list("zxyw")))
+    inner = make_model(enable_categorical=True)
+    models = [
+        EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+            X[:400], y[:400], X_val=X_val[400:], y_val=y[400:]
+        )
+        for X_val in (X, shuffled)
+    ]
+    assert_allclose(*(m.validation_scores_ for m in models), rtol=1e-6)
+    model = models[0]
+    assert model.n_iter_ > model.best_iteration_ + 1  # it was cut back
+    assert_array_equal(
+        model.predict_proba(X[400:]), model.predict_proba(shuffled[400:])
+    )
+    scores = staged_scores(model, shuffled[400:], y[400:])
+    assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
+
+
+def test_missing_values_are_what_the_user_says():
+    X, y, X_val, y_val = make_data("binary")
+    X, X_val = (np.where(part > 1, -999, part) for part in (X, X_val))
+    model = EarlyStoppingClassifier(make_model(missing=-999), n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    scores = staged_scores(model, X_val, y_val)
+    assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
+
+
+def saved_model():
+    stages = find_stages(make_model(n_estimators=3))
+    X, y, X_val, _ = make_data("five")
+    codes = np.unique(y, return_inverse=True)[1]
+    stages.fit(X, codes, X_val, lambda y_proba: False)
+    return stages.dump()["last"]
+
+
+def spoil(change):
+    content = json.loads(saved_model())
+    change(content, content["learner"]["gradient_booster"]["model"])
+    return json.dumps(content).encode()
+
+
+def set_tree(name, value):
+    def change(content, model):
+        model["trees"][1][name][0] = value
+
+    return change
+
+
+HARM = {
+    "empty": lambda: b"",
+    "no json": lambda: b"{",
+    "nothing inside": lambda: b"{}",
+    "list": lambda: b"[]",
+    "no trees": lambda: spoil(lambda c, m: m.update(trees=[])),
+    "fewer trees": lambda: spoil(lambda c, m: m["trees"].pop()),
+    "no rounds": lambda: spoil(lambda c, m: m.update(iteration_indptr=[0])),
+    "child beyond": lambda: spoil(set_tree("left_children", 10**6)),
+    "child before": lambda: spoil(set_tree("right_children", -5)),
+    "cycle": lambda: spoil(set_tree("left_children", 0)),
+    "feature beyond": lambda: spoil(set_tree("split_indices", 10**6)),
+    "short column": lambda: spoil(lambda c, m: m["trees"][0]["split_conditions"].pop()),
+    "booster": lambda: spoil(
+        lambda c, m: c["learner"]["gradient_booster"].update(name="dart")
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_model_is_checked_before_xgboost_reads_it(harm):
+    stages = find_stages(make_model())
+    with pytest.raises(ValueError, match="The checkpoint's model cannot be read"):
+        stages.restore({"last": HARM[harm]()}, 3)
+
+
+def test_the_number_of_stages_must_fit():
+    stages = find_stages(make_model())
+    with pytest.raises(ValueError, match="has 4 scores, but its XGBClassifier has 3"):
+        stages.restore({"last": saved_model()}, 4)
+    stages.restore({"last": saved_model()}, 3)
+    assert stages.n_done == 3
+
+
+def test_the_device_of_the_user_is_kept():
+    kept = fit(make_model(device="cpu")).estimator_
+    config = json.loads(kept.get_booster().save_config())
+    assert config["learner"]["generic_param"]["device"] == "cpu"

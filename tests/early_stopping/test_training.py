@@ -1,0 +1,261 @@
+"""The staged training: private copies, classes, weights, interruptions, threads."""
+
+import os
+import pickle
+import signal
+import time
+from functools import wraps
+
+import numpy as np
+import pytest
+from joblib import cpu_count
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping._training import Rows, StagedModel
+from sklearn_superior.metrics import neg_penalized_brier_scorer
+from sklearn_superior.model_selection import compare_stopping_rules
+from tests.early_stopping.families import FAMILIES, make_data, reference_stages
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings("ignore:The validation data has classes that training"),
+]
+
+
+def state(estimator):
+    """All that an estimator holds, as text."""
+    return pickle.dumps((repr(estimator), sorted(estimator.get_params())))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_users_estimator_is_not_touched(name):
+    X, y, X_val, y_val = make_data("five")
+    inner = FAMILIES[name]()
+    before, attributes = state(inner), dict(vars(inner))
+    EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+        X, y, X_val=X_val, y_val=y_val
+    )
+    compare_stopping_rules(inner, X, y, cv=2, random_state=0)
+    assert state(inner) == before
+    assert vars(inner).keys() == attributes.keys()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_an_estimator_that_is_fitted_stays_as_it_is(name):
+    X, y, X_val, y_val = make_data("binary")
+    inner = FAMILIES[name]().fit(X, y)
+    before = inner.predict_proba(X_val)
+    EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+        X[:150], y[:150], X_val=X_val, y_val=y_val
+    )
+    assert_array_equal(inner.predict_proba(X_val), before)
+
+
+@pytest.mark.parametrize("kind", ["five", "missing"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_probabilities_of_all_classes(name, kind):
+    X, y, X_val, _ = make_data(kind)
+    own, stages = reference_stages(name, X, y, X_val)
+    classes = np.union1d(own, [own[0]])
+    extra = np.array(["a", "zz"]) if kind == "five" else np.array([-1, 99])
+    classes = np.union1d(classes, extra)
+    model = StagedModel(FAMILIES[name]())
+    model.prepare(Rows(X, y), X_val, classes)
+    seen = []
+    model.fit(lambda y_proba: seen.append(y_proba.copy()))
+    assert len(seen) == 40
+    columns = np.searchsorted(classes, own)
+    for found, expected in zip(seen, stages, strict=True):
+        assert_allclose(found[:, columns], expected, rtol=1e-5, atol=1e-7)
+        assert found.sum() == pytest.approx(len(X_val))
+
+
+def test_one_class_cannot_be_trained():
+    X, y, X_val, _ = make_data("binary")
+    model = StagedModel(HistGradientBoostingClassifier())
+    with pytest.raises(
+        ValueError, match=r"training part must hold at least two.*\[0\]"
+    ):
+        model.prepare(Rows(X, 0 * y), X_val, np.array([0, 1]))
+
+
+def test_seeds_reach_all_steps():
+    pipeline = make_pipeline(StandardScaler(), FAMILIES["MLP"]())
+    model = StagedModel(pipeline, seed=7)
+    assert model.stages.estimator.random_state == 7
+    assert pipeline[-1].random_state == 0
+
+
+def test_the_kept_pipeline_has_all_its_options():
+    X, y, X_val, y_val = make_data("five")
+    inner = Pipeline(
+        [("scale", StandardScaler()), ("boost", FAMILIES["GradientBoosting"]())],
+        verbose=False,
+        transform_input=["X_val"],
+    )
+    model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert list(model.estimator_.named_steps) == ["scale", "boost"]
+    assert model.estimator_.transform_input == ["X_val"]
+    assert_array_equal(
+        model.estimator_.predict_proba(X_val), model.predict_proba(X_val)
+    )
+
+
+class InterruptingScorer:
+    """Sends Ctrl-C when it is called for the n-th time."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __call__(self, estimator, X, y):
+        self.n -= 1
+        if self.n == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_ctrl_c_keeps_the_best_stage(name):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(
+        FAMILIES[name](), scoring=InterruptingScorer(5), n_iter_no_change=50
+    )
+    with pytest.warns(
+        UserWarning, match=r"interrupted after \d (stage|epoch)s; the be"
+    ):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    # CatBoost ends with the stage in which it was interrupted.
+    assert model.n_iter_ == (5 if name == "CatBoost" else 4)
+    scores = model.validation_scores_
+    assert model.best_iteration_ == np.argmax(scores)
+    _, stages = reference_stages(name, X, y, X_val)
+    assert_allclose(
+        model.predict_proba(X_val),
+        stages[model.best_iteration_],
+        rtol=1e-6,
+        atol=1e-7,
+    )
+    assert_allclose(
+        neg_penalized_brier_scorer(model, X_val, y_val), model.best_score_, rtol=1e-5
+    )
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_ctrl_c_before_the_first_stage_is_raised(name):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES[name](), scoring=InterruptingScorer(1))
+    if name == "CatBoost":  # which has a stage by then
+        with pytest.warns(UserWarning, match="interrupted after 1 stages"):
+            model.fit(X, y, X_val=X_val, y_val=y_val)
+        return
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+class FailingScorer:
+    def __call__(self, estimator, X, y):
+        raise RuntimeError("the scorer failed")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_errors_of_a_scorer_come_as_they_are(name):
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES[name](), scoring=FailingScorer())
+    with pytest.raises(RuntimeError, match="the scorer failed"):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+@pytest.mark.parametrize("name", ["GradientBoosting", "HistGradientBoosting", "SGD"])
+def test_the_inner_request_for_weights_is_honoured(name):
+    X, y, X_val, y_val = make_data("five")
+    weight = np.random.default_rng(0).random(300) + 0.1
+    val = {"X_val": X_val, "y_val": y_val}
+
+    def fit(request, weight):
+        inner = FAMILIES[name]()
+        if request != "unset":
+            inner.set_fit_request(sample_weight=request)
+        model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+        model.set_fit_request(sample_weight=True, X_val=True, y_val=True)
+        return model.fit(X, y, sample_weight=weight, **val).predict_proba(X_val)
+
+    with config_context(enable_metadata_routing=True):
+        weighted, plain = fit("unset", weight), fit("unset", None)
+        assert_array_equal(fit(True, weight), weighted)
+        assert_array_equal(fit(False, weight), plain)
+        assert not np.array_equal(weighted, plain)
+        with pytest.raises(ValueError, match="under the name 'w', but they are handed"):
+            fit("w", weight)
+    inner = FAMILIES[name]()
+    direct = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    direct.fit(X, y, sample_weight=weight, **val)
+    assert_array_equal(direct.predict_proba(X_val), weighted)
+
+
+@pytest.mark.parametrize(
+    ("name", "param"),
+    [("XGBoost", "n_jobs"), ("LightGBM", "n_jobs"), ("CatBoost", "thread_count")],
+)
+@pytest.mark.parametrize(("own", "expected"), [(None, 1), (1, 1), (2, 1), (-1, 1)])
+def test_threads_are_limited_where_trainings_share_the_machine(
+    name, param, own, expected, monkeypatch
+):
+    X, y, X_val, _ = make_data("binary")
+    estimator = FAMILIES[name]()
+    if own is None:
+        estimator = type(estimator)(
+            **{
+                key: value
+                for key, value in estimator.get_params().items()
+                if key != param
+            }
+        )
+    else:
+        estimator.set_params(**{param: own})
+    seen = []
+    fit = type(estimator).fit
+
+    @wraps(fit)
+    def spy(self, *args, **kwargs):
+        seen.append(self.get_params().get(param))
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(estimator), "fit", spy)
+    model = StagedModel(estimator, max_threads=1)
+    model.prepare(Rows(X, y), X_val, np.unique(y))
+    model.fit(lambda y_proba: True)
+    assert seen == [expected]
+    own = None if name == "CatBoost" and own == -1 else own  # the same to CatBoost
+    assert estimator.get_params().get(param) == own
+
+
+def test_comparisons_share_the_threads(monkeypatch):
+    from sklearn_superior.model_selection import _comparison
+
+    X, y, _, _ = make_data("binary")
+    seen = []
+    trace = _comparison._trace
+
+    def spy(*args):
+        seen.append(args[-1])
+        return trace(*args)
+
+    monkeypatch.setattr(_comparison, "_trace", spy)
+    inner = HistGradientBoostingClassifier(max_iter=2)
+    compare_stopping_rules(inner, X, y, cv=3)
+    assert seen == [None] * 3
+    from joblib import parallel_config
+
+    seen.clear()
+    with parallel_config(backend="threading"):
+        compare_stopping_rules(inner, X, y, cv=3, n_jobs=2)
+    assert seen == [max(1, cpu_count() // 2)] * 3
