@@ -159,3 +159,16 @@ def reference_stages(name, X, y, X_val):
         else:
             stages = list(model.staged_predict_proba(X_val))
     return classes, stages
+
+
+def expected_curve(name, kind, loss):
+    """Scores of every stage of a model that is trained to the end, and the stages."""
+    X, y, X_val, y_val = make_data(kind)
+    own, stages = reference_stages(name, X, y, X_val)
+    all_classes = np.union1d(own, y_val)
+    full = []
+    for proba in stages:
+        columns = np.zeros((len(proba), len(all_classes)), dtype=proba.dtype)
+        columns[:, np.searchsorted(all_classes, own)] = proba
+        full.append(columns)
+    return -np.array([loss(y_val, p, labels=all_classes) for p in full]), stages

@@ -267,11 +267,13 @@ def test_repeats_differ_and_seeds_are_reproducible():
     assert (first.fold, first.repeat, second.repeat) == (0, 0, 1)
     assert first.seed != second.seed
     assert (first.test["brier"] != second.test["brier"]).any()
-    own = [
-        compare_stopping_rules(make_hgb().set_params(random_state=1), X, y, cv=KFold(2))
-        for _ in range(2)
-    ]
+    model = make_hgb().set_params(random_state=1)
+    folds = list(HBlockSplit(5, step=3).split_with_validation(X))
+    own = [compare_stopping_rules(model, X, y, cv=folds) for _ in range(2)]
     assert own[0].trajectories[0].seed is None
+    assert own[0].records == own[1].records
+    for one, other in zip(own[0].trajectories, own[1].trajectories, strict=True):
+        assert_array_equal(one.test["brier"], other.test["brier"])
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])

@@ -1,32 +1,104 @@
 """Fails loudly when scikit-learn changes a private name that we rely on."""
 
+import ast
 import re
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.metrics
+from scipy.sparse import csr_matrix
 from sklearn import config_context
-from sklearn.metrics import _scorer
-from sklearn.model_selection import GridSearchCV
+from sklearn.callback import CallbackSupportMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import _scorer, make_scorer, recall_score
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_superior
+from sklearn_superior.metrics import get_scorer
 from sklearn_superior.utils import _sklearn_compat
 
 PACKAGE = Path(sklearn_superior.__file__).parent
+COMPAT = "utils/_sklearn_compat.py"
+
+# Private names of other libraries that remain, with the reason. contributing.rst lists
+# them as well.
+FOREIGN = {
+    ("neural_network/_optimizers.py", "_foreach_lerp_"): "torch: one kernel for all",
+    ("utils/_warnings.py", "_getframe"): "Python: the line of the caller",
+    ("integrations/keras.py", "_getframe"): "Python: the list of callbacks",
+    ("integrations/torchmetrics.py", "_defaults"): "torchmetrics: double precision",
+}
 
 
-def test_only_one_file_touches_private_names():
+def modules():
+    return {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
+
+
+def test_only_one_file_imports_private_names():
     private = re.compile(
         r"(from|import)\s+sklearn(\.\w+)*\._|from\s+sklearn(\.\w+)*\s+import\s+\(?\s*_"
     )
     users = {
-        str(path.relative_to(PACKAGE))
-        for path in PACKAGE.rglob("*.py")
-        if private.search(path.read_text())
+        name for name, path in modules().items() if private.search(path.read_text())
     }
-    assert users == {"utils/_sklearn_compat.py"}
+    assert users == {COMPAT}
+
+
+def own_private_names(trees):
+    """Names with an underscore that the package itself defines."""
+    names = set()
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if isinstance(node.value, ast.Name) and node.value.id in OWN_OBJECTS:
+                    names.add(node.attr)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.keyword | ast.arg):
+                names.add(node.arg)
+    return names
+
+
+def attribute_of(node):
+    """Name of the attribute that is read, also by `getattr`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+        name = node.args[1]
+        return str(name.value) if isinstance(name, ast.Constant) else ""
+    return ""
+
+
+# Variables that hold objects of ours where attributes are set on them.
+OWN_OBJECTS = {"self", "view", "model", "estimator"}
+
+
+def test_no_other_file_reads_private_attributes_of_a_library():
+    trees = {name: ast.parse(path.read_text()) for name, path in modules().items()}
+    elsewhere = {name: tree for name, tree in trees.items() if name != COMPAT}
+    own = own_private_names(elsewhere.values())
+    found = {
+        (name, attribute)
+        for name, tree in elsewhere.items()
+        for attribute in map(attribute_of, ast.walk(tree))
+        if re.match("_[^_]", attribute) and attribute not in own
+    }
+    assert found == set(FOREIGN)
+    contributing = (PACKAGE.parent / "doc" / "contributing.rst").read_text()
+    for _, attribute in FOREIGN:
+        assert attribute in contributing
+
+
+def test_every_function_is_exercised_here():
+    source = Path(__file__).read_text()
+    for name in _sklearn_compat.__all__:
+        assert f"_sklearn_compat.{name}" in source, name
 
 
 def test_table_of_scorers_is_what_get_scorer_reads():
@@ -44,11 +116,43 @@ def test_names_are_kept_in_the_constraints_of_scoring():
     assert "neg_brier_score" in options[0]
 
 
+def test_registered_names_are_known_everywhere():
+    scorer = get_scorer("neg_penalized_brier_score")
+    _sklearn_compat.register_scorer_names({"our_test_name": scorer})
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20) % 2
+    try:
+        search = GridSearchCV(LogisticRegression(), {"C": [1]}, scoring="our_test_name")
+        assert search.fit(X, y).best_score_ < 0
+    finally:
+        del _sklearn_compat._SCORERS["our_test_name"]
+
+
 def test_scorers_share_predictions_through_the_base_class():
-    assert issubclass(_scorer._Scorer, _sklearn_compat.BaseScorer)
-    scorer = sklearn.metrics.get_scorer("neg_brier_score")
-    for name in ("_score_func", "_sign", "_kwargs", "_response_method"):
-        assert hasattr(scorer, name)
+    assert issubclass(_scorer._Scorer, _scorer._BaseScorer)
+    assert issubclass(_sklearn_compat.ProbabilityScorer, _scorer._BaseScorer)
+    n_calls = []
+
+    class Counting(LogisticRegression):
+        def predict_proba(self, X):
+            n_calls.append(1)
+            return super().predict_proba(X)
+
+    X, y = np.arange(30.0).reshape(-1, 1), np.arange(30) % 3
+    scoring = {"ours": get_scorer("neg_penalized_brier_score"), "log": "neg_log_loss"}
+    cross_validate(Counting(), X, y, scoring=scoring, cv=2, error_score="raise")
+    assert len(n_calls) == 2
+
+
+def test_the_options_of_a_scorer():
+    scorer = get_scorer("neg_penalized_brier_score", penalty=2.0)
+    assert scorer.options == {"penalty": 2.0}
+    assert scorer.score_function.__name__ == "penalized_brier_score_loss"
+
+
+def test_parts_of_a_scorer():
+    parts = _sklearn_compat.scorer_parts(make_scorer(recall_score, average="macro"))
+    assert parts == (recall_score, 1, {"average": "macro"}, "predict")
+    assert _sklearn_compat.scorer_parts(len) is None
 
 
 def test_array_namespace():
@@ -61,3 +165,77 @@ def test_array_namespace():
         assert device == tensor.device
         for other in (np.ones(2), [1, 2], None):
             assert _sklearn_compat.array_namespace(other) == (np, None)
+        found = _sklearn_compat.to_numpy(tensor, xp)
+        assert isinstance(found, np.ndarray)
+        moved = _sklearn_compat.move_to(np.ones(2), xp=xp, device=device)
+        assert isinstance(moved, torch.Tensor)
+        assert _sklearn_compat.widest_float(xp, device) == torch.float64
+    assert _sklearn_compat.torch_namespace().__name__.endswith("torch")
+
+
+def test_rows():
+    for table in ([[1], [2], [3]], np.arange(3).reshape(-1, 1), csr_matrix(np.eye(3))):
+        assert _sklearn_compat.count_rows(table) == 3
+        part = _sklearn_compat.take_rows(table, np.array([2, 0]))
+        assert _sklearn_compat.count_rows(part) == 2
+
+
+def test_parameters_are_checked_as_scikit_learn_does():
+    interval = _sklearn_compat.Interval(Real, 0, None, closed="left")
+    constraints = {"C": [interval], "verbose": ["verbose"]}
+    _sklearn_compat.check_parameters(LogisticRegression(C=1.0), constraints)
+    message = r"The 'C' parameter of LogisticRegression must be .*Got -1.0 instead"
+    with pytest.raises(ValueError, match=message):
+        _sklearn_compat.check_parameters(LogisticRegression(C=-1.0), constraints)
+
+
+def test_callbacks_begin():
+    class Estimator(CallbackSupportMixin):
+        pass
+
+    context = _sklearn_compat.begin_callbacks(Estimator(), max_subtasks=3)
+    assert context.max_subtasks == 3
+    assert context.subcontext(task_name="stage").task_id == 0
+
+
+def make_hist(**params):
+    X = np.linspace(0, 1, 60).reshape(-1, 1)
+    y = np.arange(60) // 5 % 2
+    defaults = {"max_iter": 5, "min_samples_leaf": 2, "max_leaf_nodes": 4}
+    return HistGradientBoostingClassifier(**defaults | params), X, y
+
+
+HOOKED = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
+
+
+def test_hist_gradient_boosting_can_be_hooked_cut_and_resumed():
+    assert _sklearn_compat.hist_hook_works(HistGradientBoostingClassifier)
+    plain, X, y = make_hist(early_stopping=False)
+    stages = list(plain.fit(X, y).staged_predict_proba(X))
+    seen = []
+    hook = _sklearn_compat.make_hook(lambda p: seen.append(p.copy()))
+    with _sklearn_compat.hook_by_name(hook) as name:
+        model = make_hist(scoring=name, **HOOKED)[0].fit(X, y, X_val=X, y_val=y)
+    assert name not in sklearn.metrics.get_scorer_names()
+    np.testing.assert_allclose(seen, stages, rtol=1e-12)
+    cut = _sklearn_compat.cut_hist(model, 3)
+    _sklearn_compat.check_hist_trees(cut)
+    assert (cut.n_iter_, model.n_iter_) == (3, 5)
+    np.testing.assert_allclose(cut.predict_proba(X), stages[2], rtol=1e-12)
+    seen.clear()
+    hook = _sklearn_compat.make_hook(lambda p: seen.append(p.copy()), n_done=3)
+    with _sklearn_compat.hook_by_name(hook) as name:
+        resumed, *_ = make_hist(scoring=name, warm_start=True, **HOOKED)
+        params = resumed.get_params()
+        vars(resumed).update({k: v for k, v in vars(cut).items() if k not in params})
+        _sklearn_compat.prepare_hist_to_resume(resumed, hook)
+        resumed.fit(X, y, X_val=X, y_val=y)
+    np.testing.assert_allclose(seen, stages[3:], rtol=1e-12)
+
+
+def test_a_hook_stops():
+    model, X, y = make_hist()
+    hook = _sklearn_compat.make_hook(lambda p: True)
+    with _sklearn_compat.hook_by_name(hook) as name:
+        model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
+    assert model.n_iter_ == 1
