@@ -61,10 +61,11 @@ class EarlyStoppingClassifier(
         one fit: not for the folds of a cross-validation.
 
     resume : bool, default=False
-        Go on from the checkpoint in `checkpoint_dir`, if there is one, to the result
-        of training without a break. Where that is not possible training starts anew:
-        with `AdaBoostClassifier`, with `CatBoostClassifier`, and with XGBoost and
-        LightGBM if they draw rows or features at random.
+        Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
+        of training without a break. A checkpoint of another training is an error that
+        says what differs. Where training cannot resume it starts anew: with
+        `AdaBoostClassifier`, with `CatBoostClassifier`, and with XGBoost and LightGBM
+        if they draw something at random.
 
     random_state : int, RandomState instance or None, default=None
         Chooses the validation samples. The estimator has a seed of its own.
@@ -109,7 +110,8 @@ class EarlyStoppingClassifier(
     No stage is trained beyond ``best_iteration_ + n_iter_no_change``, except by
     `AdaBoostClassifier`, which cannot be stopped on the way and trains to its end.
 
-    A class that is missing from the training part gets probability 0.
+    A class that is missing from the training part gets probability 0. Ctrl-C during
+    `fit` ends training with a warning and keeps the best stage so far.
 
     Examples
     --------

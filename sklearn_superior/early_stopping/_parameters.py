@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 from os import PathLike
 
-from sklearn_superior.early_stopping._scoring import check_scorer
 from sklearn_superior.early_stopping._validation_split import check_split
 from sklearn_superior.utils._sklearn_compat import Interval, check_parameters
 
@@ -23,7 +22,6 @@ def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
     """Check the parameters of a classifier with early stopping."""
     check_parameters(classifier, constraints)
     check_split(classifier.validation_split)
-    check_scorer(classifier.scoring)
     if isinstance(classifier.checkpoint_dir, str) and not classifier.checkpoint_dir:
         raise ValueError(
             "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use '.' "

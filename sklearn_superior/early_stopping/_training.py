@@ -78,7 +78,6 @@ class StagedModel:
 
     def __init__(self, estimator, *, seed=None, max_threads=None, stages=None):
         if stages is None:
-            find_stages(_last_step(estimator))  # an error if it has none
             estimator = _private_copy(estimator)
             if seed is not None:
                 _set_seeds(estimator, seed)
@@ -292,6 +291,8 @@ def _last_step(estimator):
 
 def _private_copy(estimator):
     """Clone an estimator, also one of CatBoost whose parameters forbid it."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return estimator  # not one at all, which `find_stages` says
     try:
         return clone(estimator)
     except RuntimeError:

@@ -17,6 +17,7 @@ from sklearn_superior.metrics._validation import (
     check_normalize,
     check_option,
     check_penalty,
+    check_sum_of_weights,
     check_total,
     replace_proba,
 )
@@ -211,11 +212,10 @@ class PreparedLoss:
         forecast = _checked(
             y_true, any_forecast, sample_weight, labels, None, penalty, ties
         )
-        _, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
-        check_total(weight)
+        weight = check_sum_of_weights(forecast.sample_weight, len(y_true))
         forecast.targets = KnownTargets(*forecast.targets.read(0, len(y_true)))
         self._forecast, self._rule = forecast, rule
-        self._options = {"penalty": penalty, "ties": ties}
+        self._options = {"penalty": rule.penalty(penalty, len(labels)), "ties": ties}
         self._scale = rule.scale(scale, len(labels))
         self._weight = weight if normalize else 1.0
 

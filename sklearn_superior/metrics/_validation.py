@@ -41,16 +41,11 @@ class Forecast:
     eps: float  # the least that a probability counts
     tolerance: float  # by which rows may miss a sum of 1
     dtype: Any  # to compute in: float64 wherever the device has it
+    n_samples: int = 0
+    n_classes: int = 0  # whether or not each of them occurs
 
-    @property
-    def n_samples(self):
-        """Number of rows."""
-        return self.proba.shape[0]
-
-    @property
-    def n_classes(self):
-        """Number of classes, whether or not each of them occurs."""
-        return len(self.classes)
+    def __post_init__(self):
+        self.n_samples, self.n_classes = self.proba.shape[0], len(self.classes)
 
 
 def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None):
@@ -124,15 +119,29 @@ def check_values(*, low, high, off, tolerance, low_weight, weight, n_bad, fault,
         )
     if n_bad:
         raise ValueError(f"{y_name} has {int(n_bad)} rows that {fault}.")
-    if not (low_weight >= 0 and np.isfinite(weight)):
-        raise ValueError(
-            "sample_weight must be non-negative, without NaN or infinity. "
-            f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
-        )
+    _check_weights(low_weight, weight)
     if off > tolerance:
         warn(
             f"The rows of {proba_name} do not sum to one: a sum is off by "
             f"{off:.2g}. Make sure to pass probabilities.",
+        )
+
+
+def check_sum_of_weights(sample_weight, n_samples):
+    """Check weights, a NumPy array or None; return their sum."""
+    if sample_weight is None:
+        return float(n_samples)
+    low, weight = float(sample_weight.min()), float(sample_weight.sum())
+    _check_weights(low, weight)
+    check_total(weight)
+    return weight
+
+
+def _check_weights(low_weight, weight):
+    if not (low_weight >= 0 and np.isfinite(weight)):
+        raise ValueError(
+            "sample_weight must be non-negative, without NaN or infinity. "
+            f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
         )
 
 

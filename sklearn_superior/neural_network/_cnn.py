@@ -118,11 +118,12 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         the folds of a cross-validation.
 
     resume : bool, default=False
-        Go on from the checkpoint in `checkpoint_dir`, if there is one, to the result
-        of training without a break.
+        Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
+        of training without a break. A checkpoint of another training is an error that
+        says what differs.
 
     warm_start : bool, default=False
-        Whether `fit` goes on with the network of the last call, whatever the
+        Whether `fit` continues with the network of the last call, whatever the
         parameters of the architecture are now. The optimizer starts afresh.
 
     n_jobs : int or None, default=None

@@ -137,6 +137,25 @@ def test_nadam_is_the_one_of_the_formula(fused):
         assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
 
 
+def test_nadam_does_without_the_kernel_for_all_tensors(monkeypatch):
+    X, y, _ = make_tensors()
+
+    def train():
+        torch.manual_seed(0)
+        module = paper_cnn().eval()
+        optimizer = NAdam(module.parameters(), lr=0.01, fused=True)
+        for _ in range(5):
+            optimizer.zero_grad()
+            log_loss(module(X), y).mean().backward()
+            optimizer.step()
+        return torch.cat([p.detach().ravel() for p in module.parameters()])
+
+    assert hasattr(torch, "_foreach_lerp_")  # the private name that is used
+    expected = train()
+    monkeypatch.delattr(torch, "_foreach_lerp_")
+    torch.testing.assert_close(train(), expected)
+
+
 def test_the_fused_kernel_is_used_where_there_is_one():
     optimizer = make_optimizer("nadam", paper_cnn().parameters(), 0.01)
     assert optimizer.defaults["fused"]
@@ -152,6 +171,25 @@ def test_dropout_drops_and_keeps_the_mean(p):
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=3e-3)
     assert dropped.mean().item() == pytest.approx(1, abs=0.01)
     assert layer.eval()(x) is x
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5])
+def test_dropout_is_distributed_as_the_one_of_torch(p):
+    torch.manual_seed(0)
+    ours = SeededDropout(p, torch.Generator().manual_seed(0))
+    theirs = torch.nn.Dropout(p)
+    x = torch.full((400, 500), 3.0)
+    a, b = ours(x), theirs(x)
+    # The same two values, up to the 1 / 65536 to which the probability is exact.
+    torch.testing.assert_close(a.unique(), b.unique(), rtol=2**-14, atol=0)
+    for one, other in ((a, b), (a[0], b[0]), (a[:, 0], b[:, 0])):
+        n = one.numel()
+        tolerance = 5 * (2 * p * (1 - p) / n) ** 0.5
+        shares = [(part == 0).float().mean().item() for part in (one, other)]
+        assert shares[0] == pytest.approx(shares[1], abs=tolerance)
+    # Neighbours are dropped independently.
+    both = ((a[:, 1:] == 0) & (a[:, :-1] == 0)).float().mean().item()
+    assert both == pytest.approx(p**2, abs=5e-3)
 
 
 def test_dropout_of_the_gradient_is_that_of_the_values():
