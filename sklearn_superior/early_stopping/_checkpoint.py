@@ -53,19 +53,13 @@ class CheckpointStore:
                 f"{exc}"
             ) from exc
         remove_leftovers(self.path)
-        self._next_save = 0.0
         self._has_failed = False
 
-    def is_due(self):
-        """Tell whether to save: so seldom that it takes a tenth of the time at most."""
-        return perf_counter() >= self._next_save
-
     def save(self, checkpoint):
-        """Write a checkpoint in place of the last one.
+        """Write a checkpoint in place of the last one; return whether it worked.
 
         If it cannot be written, a warning says so, once.
         """
-        start = perf_counter()
         meta = {
             "format": _FORMAT,
             "identity": checkpoint.identity,
@@ -88,7 +82,8 @@ class CheckpointStore:
                     "continues without it."
                 )
             self._has_failed = True
-        self._next_save = perf_counter() + 10 * (perf_counter() - start)
+            return False
+        return True
 
     def load(self):
         """Read the checkpoint; None if there is none."""
@@ -113,13 +108,19 @@ def _parse(members):
         raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
     if sorted(members) != meta["members"] or "last" not in members:
         raise ValueError("its models are not those that it was written with")
-    scores = [float(score) for score in meta["scores"]]
-    best, identity = meta["best"], meta["identity"]
-    if not (scores and (best is None or best in range(len(scores)))):
+    scores, best, identity = meta["scores"], meta["best"], meta["identity"]
+    if not (isinstance(scores, list) and scores):
+        raise ValueError("it has no list of scores")
+    scores = [float(score) for score in scores]
+    if best is not None and best not in range(len(scores)):
         raise ValueError("its scores and its best stage do not fit each other")
-    if not isinstance(identity, dict):
-        raise ValueError("it does not tell of which training it is")
+    if not (isinstance(identity, dict) and all(map(_is_text, identity.values()))):
+        raise ValueError("it does not contain the identity of its training")
     return Checkpoint(identity, scores, best, members)
+
+
+def _is_text(value):
+    return isinstance(value, str)
 
 
 class CheckpointKeeper:
@@ -127,8 +128,8 @@ class CheckpointKeeper:
 
     Parameters
     ----------
-    stages : Stages and Checkpointed
-        What is trained.
+    model : StagedModel
+        What is trained, by an adapter that is `Checkpointed`.
 
     stopper : EarlyStopper
         Has the scores.
@@ -140,29 +141,30 @@ class CheckpointKeeper:
         Returns the identity of the training, and what of it is not stable.
     """
 
-    def __init__(self, stages, stopper, directory, identify):
-        self.stages, self.stopper = stages, stopper
-        stages.check_format()
+    def __init__(self, model, stopper, directory, identify):
+        self.model, self.stages, self.stopper = model, model.stages, stopper
+        self.stages.check_format()
         self.store = CheckpointStore(directory)
         self.identity, self.unstable = identify()
         self._n_saved = None
+        self._next_save = 0.0
         if self.unstable:
-            warn(f"{self.store.path} will not be of use to resume: {self._reasons()}.")
+            warn(f"{self.store.path} cannot be used to resume: {self._reasons()}.")
 
     def _reasons(self):
         return "; ".join(f"{name}: {why}" for name, why in self.unstable.items())
 
     def restore(self):
         """Resume from the checkpoint, if there is one; return whether to stop."""
-        checkpoint = self.store.load()
-        if checkpoint is None or not self.stages.resumes:
+        checkpoint = self.store.load() if self.stages.resumes else None
+        if checkpoint is None:
             return False
         path, n_done = self.store.path, len(checkpoint.scores)
         anew = "Remove it to start anew, or use another checkpoint_dir."
         if self.unstable:
             raise ValueError(
-                f"resume=True is refused: nobody can tell whether {path} is of this "
-                f"training. {self._reasons()}. {anew}"
+                f"resume=True is refused: it cannot be checked that {path} belongs to "
+                f"this training. {self._reasons()}. {anew}"
             )
         found = differences(checkpoint.identity, self.identity)
         if found:
@@ -177,9 +179,9 @@ class CheckpointKeeper:
             )
         stop = self._replay(checkpoint, anew)
         try:
-            self.stages.restore(checkpoint.models, n_done)
+            self.model.restore(checkpoint.models, n_done)
         except ValueError as exc:
-            raise ValueError(f"{path}: {exc} {anew}") from exc
+            raise ValueError(f"{path}: {str(exc).rstrip('.')}. {anew}") from exc
         except Exception as exc:  # of a library that reads what it did not write
             raise ValueError(
                 f"{path}: The checkpoint's model cannot be read: {exc}. {anew}"
@@ -189,9 +191,9 @@ class CheckpointKeeper:
     def _replay(self, checkpoint, anew):
         """Give the stopper the scores; refuse if it had stopped before the end."""
         stops = [self.stopper.update(score) for score in checkpoint.scores]
-        best_is_kept = (
-            self.stages.keeps_any_stage
-            or self.stopper.best_iteration == checkpoint.best
+        best_is_kept = self.stages.keeps_any_stage or (
+            self.stopper.best_iteration == checkpoint.best
+            and (checkpoint.best is None or "best" in checkpoint.models)
         )
         if any(stops[:-1]) or not best_is_kept:
             raise ValueError(
@@ -202,17 +204,24 @@ class CheckpointKeeper:
             )
         return stops[-1]
 
+    def is_due(self):
+        """Return whether to save: saving takes at most about a tenth of the time."""
+        return perf_counter() >= self._next_save
+
     def stage_done(self, *, is_last):
         """Save, if it is time to."""
-        if is_last or self.store.is_due():
+        if is_last or self.is_due():
             self.save()
 
     def save(self):
         """Save the present state, if it is not saved yet."""
         if self._n_saved == self.stopper.n_iter:
             return
+        start = perf_counter()
         models = self.stages.dump()
         if models is not None:
             scores, best = self.stopper.scores, self.stopper.best_iteration
-            self.store.save(Checkpoint(self.identity, scores, best, models))
-            self._n_saved = self.stopper.n_iter
+            checkpoint = Checkpoint(self.identity, scores, best, models)
+            if self.store.save(checkpoint):
+                self._n_saved = self.stopper.n_iter
+        self._next_save = perf_counter() + 10 * (perf_counter() - start)

@@ -56,9 +56,9 @@ class EarlyStoppingClassifier(
 
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
-        best one. It is written whole or not at all, at most every few stages where
-        writing takes long. Needs skops for estimators of scikit-learn. A folder is for
-        one fit: not for the folds of a cross-validation.
+        best one. It is replaced as a whole, and less often if writing is slow. Needs
+        skops for estimators of scikit-learn. A folder is for one fit: not for the folds
+        of a cross-validation.
 
     resume : bool, default=False
         Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
@@ -196,14 +196,18 @@ class EarlyStoppingClassifier(
         model = StagedModel(self.estimator)
         validate_data(self, X, y, skip_check_array=True)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        y, sample_weight, self.classes_ = check_target(y, sample_weight)
+        y, sample_weight, classes = check_target(y, sample_weight)
+        if X_val is not None:
+            validate_data(self, X_val, reset=False, skip_check_array=True)
         split = split_validation(
             self,
             Rows(X, y, sample_weight),
             (X_val, y_val, sample_weight_val),
             groups,
         )
-        fit_in_stages(self, model, split, classes=self.classes_)
+        vars(self).pop("estimator_", None)  # of other classes, if training fails
+        self.classes_ = classes
+        fit_in_stages(self, model, split, classes=classes)
         self.estimator_ = model.estimator()
         self._own_classes = model.own_classes
         return self
@@ -224,7 +228,7 @@ class EarlyStoppingClassifier(
         -------
         y_proba : ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         if getattr(X, "ndim", 2) == 1:
             raise ValueError(
                 "X must be 2-dimensional. Got a single dimension. Reshape your data: "

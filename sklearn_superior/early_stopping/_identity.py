@@ -21,16 +21,16 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "sklearn-superior")
 
 
 class NoStableIdentityError(Exception):
-    """Says why a value cannot be told from others in another process."""
+    """Raised for a value whose identity cannot be compared across processes."""
 
 
-def identify(estimator, *, scoring, data, left_out=(), initial_state=b""):
+def identify(estimator, *, scoring, data, left_out=(), initial_state=b"", packages=()):
     """Describe a training.
 
     Parameters
     ----------
     estimator : estimator
-        What is trained; its class and parameters are told.
+        What is trained; its class and parameters are recorded.
 
     scoring : object
         The scorer.
@@ -44,6 +44,9 @@ def identify(estimator, *, scoring, data, left_out=(), initial_state=b""):
     initial_state : bytes
         What training starts from besides.
 
+    packages : iterable of str
+        Packages that the result depends on besides that of the estimator.
+
     Returns
     -------
     identity : dict of str to str
@@ -52,7 +55,7 @@ def identify(estimator, *, scoring, data, left_out=(), initial_state=b""):
     unstable : dict of str to str
         Which of it has no stable identity, and why.
     """
-    identity, unstable = {"class": _class_name(type(estimator))}, {}
+    identity, unstable = {"class": _class_text(type(estimator))}, {}
     described = {
         f"parameter {name}": value
         for name, value in _flat_params(estimator).items()
@@ -69,7 +72,7 @@ def identify(estimator, *, scoring, data, left_out=(), initial_state=b""):
             identity[name] = digest_of(values)
     if initial_state:
         identity["initial weights"] = hashlib.sha256(initial_state).hexdigest()
-    return identity | _versions(estimator), unstable
+    return identity | _versions(estimator, packages), unstable
 
 
 def differences(there, here):
@@ -88,21 +91,19 @@ def _flat_params(estimator):
     """Parameters of an estimator and of those inside it, by their full names."""
     params = estimator.get_params(deep=True)
     return {
-        name: _class_name(type(value)) if hasattr(value, "get_params") else value
+        name: type(value) if hasattr(value, "get_params") else value
         for name, value in params.items()
         if name != "steps"  # of a pipeline: they come one by one as well
     }
 
 
-def _versions(estimator):
+def _versions(estimator, packages):
     versions = {"version of Python": ".".join(platform.python_version_tuple()[:2])}
     parts = [estimator, *estimator.get_params().values()]
-    packages = {
-        cls.__module__.partition(".")[0] for p in parts for cls in type(p).__mro__
+    used = {
+        base.__module__.partition(".")[0] for p in parts for base in type(p).__mro__
     }
-    if "sklearn_superior" in packages:
-        packages.add("torch")
-    for name in sorted({*_PACKAGES, *packages} - {"sklearn", "sklearn_superior"}):
+    for name in sorted({*_PACKAGES, *packages, *used} - {"sklearn"}):
         try:
             versions[f"version of {name}"] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -124,7 +125,8 @@ def stable_text(value):
     if isinstance(value, dict):
         pairs = (f"{stable_text(k)}: {stable_text(v)}" for k, v in value.items())
         return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, np.ndarray):
+    is_table = any(hasattr(value, name) for name in ("dtype", "columns", "__array__"))
+    if is_table and not isinstance(value, type):
         return digest_of(value)
     if isinstance(value, np.random.RandomState):
         return f"RandomState {stable_text(value.get_state(legacy=True))}"
@@ -147,29 +149,68 @@ def _text_of_code(value):
                 f"({names}), which another process cannot compare. Use a function "
                 "that takes them as arguments, with functools.partial"
             )
-        defaults = stable_text((value.__defaults__, value.__kwdefaults__))
-        return f"{_class_name(value)} {_code_digest(value.__code__)} {defaults}"
+        return _function_text(value, set())
     if isinstance(value, type):
-        functions = [f for f in vars(value).values() if isinstance(f, FunctionType)]
-        codes = [_code_digest(function.__code__) for function in functions]
-        return f"{_class_name(value)} {' '.join(codes)}".strip()
+        return _class_text(value)
     if isinstance(value, np.ufunc | BuiltinFunctionType):
         return repr(value)
     return None
 
 
+def _function_text(function, seen):
+    """Describe a function by its code, and that of what it calls in its module.
+
+    Constants of the module that it reads are part of it.
+    """
+    seen.add(function)
+    code, parts = function.__code__, []
+    parts += [_code_text(code), stable_text(function.__defaults__ or ())]
+    parts += [stable_text(function.__kwdefaults__ or {})]
+    captured = [cell.cell_contents for cell in function.__closure__ or ()]
+    found = [function.__globals__.get(name) for name in _names_in(code)]
+    for value in (*captured, *found):
+        if isinstance(value, _PLAIN):
+            parts.append(repr(value))
+        elif isinstance(value, FunctionType) and value not in seen:
+            if value.__module__ == function.__module__:
+                parts.append(_function_text(value, seen))
+    return f"{_class_name(function)} {_digest_of_text(parts)}"
+
+
+def _names_in(code):
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [*code.co_names, *(name for c in inner for name in _names_in(c))]
+
+
+def _class_text(cls):
+    """Describe a class by its name, and the code of its methods."""
+    parts = []
+    for base in cls.__mro__[:-1]:
+        for name, value in vars(base).items():
+            value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            code = getattr(value, "__code__", None)
+            if isinstance(code, CodeType):
+                parts.append(f"{name} {_code_text(code)}")
+    return f"{_class_name(cls)} {_digest_of_text(parts)}"
+
+
+def _digest_of_text(parts):
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
 def _text_of_object(value):
     if hasattr(value, "get_params") and not isinstance(value, type):
         params = value.get_params(deep=False)
-        return f"{_class_name(type(value))}({stable_text(params)})"
+        return f"{_class_text(type(value))}({stable_text(params)})"
     parts = scorer_parts(value)
     if parts is not None:
         return f"scorer {stable_text(parts)}"
+    if type(value).__module__.startswith("sklearn."):  # make_column_selector
+        return f"{_class_name(type(value))}({stable_text(vars(value))})"
     if type(value).__repr__ is object.__repr__ or " at 0x" in repr(value):
         raise NoStableIdentityError(
-            f"a {type(value).__qualname__} object shows nothing of what it does: its "
-            "class has no __repr__ of its own. Give it one that shows its values, or "
-            "use a function"
+            f"a {type(value).__qualname__} object has no __repr__ that shows its "
+            "values, so that it cannot be compared. Define one, or use a function"
         )
     return f"{_class_name(type(value))} {value!r}"
 
@@ -180,10 +221,6 @@ def _is_importable(function):
     for name in function.__qualname__.split("."):
         found = getattr(found, name, None)
     return found is function
-
-
-def _code_digest(code):
-    return hashlib.sha256(_code_text(code).encode()).hexdigest()[:16]
 
 
 def _code_text(code):
@@ -218,16 +255,20 @@ def _parts(values):
         for array in (matrix.data, matrix.indices, matrix.indptr):
             yield from _parts(array)
     elif hasattr(values, "columns") and hasattr(values, "__getitem__"):
-        for name in values.columns:
+        for k, name in enumerate(values.columns):
             yield repr(name).encode()
-            yield from _column_parts(values[name])
+            # By position, for names in pandas may occur twice.
+            column = values.iloc[:, k] if hasattr(values, "iloc") else values[name]
+            yield from _column_parts(column)
     elif hasattr(values, "dtype") and not isinstance(values, np.ndarray):
         yield from _column_parts(values)
     else:
         array = np.asarray(values)
         yield repr((array.shape, array.dtype.str)).encode()
         if array.dtype.kind in "OT":
-            yield "\0".join(map(repr, array.ravel().tolist())).encode()
+            cells = array.ravel().tolist()
+            texts = (digest_of(c) if hasattr(c, "dtype") else repr(c) for c in cells)
+            yield "\0".join(texts).encode()
         else:
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 

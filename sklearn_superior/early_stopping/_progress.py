@@ -1,4 +1,4 @@
-"""What callbacks and the screen see while training goes on."""
+"""Progress of training, for callbacks and for `verbose`."""
 
 from time import perf_counter
 
@@ -6,7 +6,7 @@ from sklearn_superior.utils._sklearn_compat import begin_callbacks
 
 
 class Progress:
-    """Tells callbacks of scikit-learn, and prints, how training goes.
+    """Report progress to the callbacks of scikit-learn and, if verbose, print it.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Progress:
 
     fitted_attributes : callable
         Returns the attributes that make a copy of the classifier predict as the
-        present stage does; None if that is not to be had.
+        present stage does; None if not available.
     """
 
     def __init__(self, classifier, train, stages, stopper, fitted_attributes):
@@ -40,21 +40,19 @@ class Progress:
         self.context = begin_callbacks(classifier, max_subtasks=stages.n_stages)
         self.context.call_on_fit_task_begin(**self._data)
         self._start = perf_counter()
-        self._begin_stage()
 
-    def _begin_stage(self):
+    def begin_stage(self):
+        """Report that a stage is about to be trained."""
         self._stage = self.context.subcontext(task_name=self.stages.unit)
         self._stage.call_on_fit_task_begin(**self._data)
 
     def stage_done(self):
-        """Report a stage; return whether a callback wants to stop."""
+        """Report that it is trained; return whether a callback wants to stop."""
         if self.classifier.verbose:
             self._print()
         stop = self._stage.call_on_fit_task_end(
             **self._data, reconstruction_attributes=self._fitted_attributes
         )
-        if self.stopper.n_iter < self.context.max_subtasks:
-            self._begin_stage()
         return bool(stop)
 
     def _print(self):

@@ -12,7 +12,7 @@ from sklearn.metrics import check_scoring
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import get_scorer
-from sklearn_superior.utils._sklearn_compat import scorer_parts
+from sklearn_superior.utils._sklearn_compat import ProbabilityScorer, scorer_parts
 from sklearn_superior.utils._warnings import warn
 
 
@@ -83,7 +83,7 @@ class StageScorer:
                 f"The validation data has classes that training has not: {unseen}. "
                 "They count with probability 0.",
             )
-        if hasattr(scorer, "prepare"):
+        if isinstance(scorer, ProbabilityScorer):
             self._score = scorer.prepare(self._all_classes, y, sample_weight)
             return
         options = {}
@@ -98,7 +98,9 @@ class StageScorer:
         self._score = score_view
 
     def __call__(self, y_proba):
-        """Return the score; greater is better."""
+        """Return the score; greater is better, and NaN if a probability is."""
+        if np.isnan(y_proba).any():  # training has failed, but had better stages before
+            return np.nan
         y_proba = expand_classes(y_proba, self._classes, self._all_classes)
         score = self._score(y_proba)
         try:
@@ -112,17 +114,17 @@ class StageScorer:
 def _check_same_type(y, classes):
     if (y.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
         raise ValueError(
-            f"y_val must hold labels of the type that y has, {classes.tolist()[:3]}. "
-            f"Got {np.unique(y).tolist()[:3]}."
+            f"The labels to score must be of the type of the classes, such as "
+            f"{classes.tolist()[:3]}. Got {np.unique(y).tolist()[:3]}."
         )
 
 
 def _check_takes_weights(scorer, name):
-    if scorer_parts(scorer) is not None:
-        return
+    parts = scorer_parts(scorer)
+    function = scorer if parts is None else parts[0]
     try:
-        parameters = inspect.signature(scorer).parameters.values()
-    except (TypeError, ValueError):  # not told; the call will
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # no signature; the call will fail, if it has to
         return
     if not any(
         p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters

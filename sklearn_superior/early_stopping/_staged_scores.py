@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
 from sklearn_superior.early_stopping._scoring import StageScorer, expand_classes
+from sklearn_superior.early_stopping._training import transform
 from sklearn_superior.early_stopping._validation_split import check_labels
 from sklearn_superior.early_stopping.stages import find_stages
 
@@ -55,7 +56,7 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
         classes, own_classes = fitted_estimator.classes_, fitted_estimator._own_classes
         fitted_estimator = fitted_estimator.estimator_
     if isinstance(fitted_estimator, Pipeline):
-        X = fitted_estimator[:-1].transform(X) if len(fitted_estimator) > 1 else X
+        X = transform(fitted_estimator[:-1], X) if len(fitted_estimator) > 1 else X
         fitted_estimator = fitted_estimator[-1]
     stages = find_stages(fitted_estimator)
     if classes is None:

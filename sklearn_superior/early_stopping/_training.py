@@ -12,11 +12,13 @@ early stopping beyond its public names stands in `__all__`.
 
 import math
 from copy import deepcopy
+from numbers import Integral
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
 from sklearn_superior.early_stopping._identity import identify
@@ -38,6 +40,7 @@ from sklearn_superior.early_stopping._validation_split import (
     validation_rows,
 )
 from sklearn_superior.early_stopping.stages import Checkpointed, Stages, find_stages
+from sklearn_superior.early_stopping.stages._base import set_seeds
 from sklearn_superior.utils._warnings import warn
 
 __all__ = [
@@ -73,22 +76,25 @@ class StagedModel:
         At most so many threads for libraries with threads of their own.
 
     stages : Stages, default=None
-        The adapter of an estimator that trains itself, which is not copied.
+        The adapter of an estimator that calls `fit_in_stages` on itself. It is not
+        cloned.
     """
 
     def __init__(self, estimator, *, seed=None, max_threads=None, stages=None):
         if stages is None:
             estimator = _private_copy(estimator)
-            if seed is not None:
-                _set_seeds(estimator, seed)
             stages = find_stages(_last_step(estimator))
             stages.max_threads = max_threads
+            if seed is not None:
+                set_seeds(estimator, seed)
+                stages.set_seed(seed)
         self.stages = stages
         self._whole = estimator
-        if stages.n_stages < 1:
+        n_stages = stages.n_stages
+        if not isinstance(n_stages, Integral) or n_stages < 1:
             raise ValueError(
                 f"{type(stages.estimator).__name__} must have at least one stage to "
-                f"train. Got {stages.n_stages}."
+                f"train. Got {n_stages!r}."
             )
 
     def prepare(self, train, X_seen, classes, own_classes=None):
@@ -110,26 +116,23 @@ class StagedModel:
         """
         self.classes = classes
         self.own_classes = np.unique(train.y) if own_classes is None else own_classes
-        if len(self.own_classes) < 2:
+        X, y, weight = train.X, train.y, train.sample_weight
+        present = self.own_classes if weight is None else np.unique(y[weight > 0])
+        if len(present) < 2:
             raise ValueError(
-                "The training part must hold at least two classes. Got "
-                f"{self.own_classes.tolist()}: choose another validation part."
+                "The training part must hold at least two classes with positive "
+                f"weight. Got {present.tolist()}: choose another validation part or "
+                "other weights."
             )
-        X, y = train.X, train.y
-        before = self._before()
-        if before is not None:
-            X = before.fit_transform(X, y)
-            X_seen = None if X_seen is None else before.transform(X_seen)
+        if isinstance(self._whole, Pipeline) and len(self._whole) > 1:
+            before = self._whole[:-1]
+            X = before.fit_transform(X, y, **_routed_to_steps(before, weight))
+            X_seen = None if X_seen is None else transform(before, X_seen)
             self._whole.steps[:-1] = before.steps
         if self.stages.encodes_labels:
             y = np.searchsorted(self.own_classes, y)
-        weight = _routed_weight(self.stages.estimator, train.sample_weight)
+        weight = _routed_weight(self.stages.estimator, weight)
         self._train, self._X_seen = (X, y, weight), X_seen
-
-    def _before(self):
-        """Return the pipeline before the stages; None if there is nothing."""
-        is_pipeline = isinstance(self._whole, Pipeline)
-        return self._whole[:-1] if is_pipeline and len(self._whole) > 1 else None
 
     def fit(self, on_stage):
         """Train; call `on_stage` with the probabilities of all classes."""
@@ -142,9 +145,9 @@ class StagedModel:
 
         self.stages.fit(X, y, self._X_seen, hand_over, weight)
 
-    def complete(self):
-        """Make a restored model ready to be kept, without training."""
-        self.stages.complete(*self._train)
+    def restore(self, models, n_done):
+        """Take over the models of a checkpoint."""
+        self.stages.restore(models, n_done, *self._train)
 
     def keep(self, stage):
         """Cut back to a stage."""
@@ -176,6 +179,7 @@ class StagedModel:
             data=data,
             left_out={prefix + k for k in (stages.budget, *stages.without_effect)},
             initial_state=stages.initial_state(),
+            packages=stages.packages,
         )
 
 
@@ -185,8 +189,8 @@ def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
     Parameters
     ----------
     classifier : estimator
-        Its parameters tell when to stop and where to keep checkpoints. It gets the
-        attributes that tell how training went.
+        Its parameters define when to stop and where to write checkpoints. The
+        attributes that say how training went are set on it.
 
     model : StagedModel
         What is trained.
@@ -199,61 +203,109 @@ def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
         The classes of the classifier.
 
     own_classes : ndarray, default=None
-        The classes that the model knows. None: those of `train`.
+        The classes that the model knows. None: those of the training data.
     """
-    train, val, stages = split.train, split.val, model.stages
-    n_stages = stages.n_stages
-    patience = n_stages + 1 if val is None else classifier.n_iter_no_change
-    stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
-    keeper = _make_keeper(classifier, model, stopper, split.inputs)
-    score = None
-    if val is not None:
-        score = StageScorer(
-            classifier.scoring, classes, val.X, val.y, val.sample_weight
+    run = _Run(classifier, model, split, classes)
+    model.prepare(
+        split.train, None if split.val is None else split.val.X, classes, own_classes
+    )
+    run.train()
+    run.finish()
+
+
+class _Run:
+    """The run of a classifier through its stages: score, stop, save, keep."""
+
+    def __init__(self, classifier, model, split, classes):
+        self.classifier, self.model, self.stages = classifier, model, model.stages
+        self.n_stages = self.stages.n_stages
+        self.train_rows, val = split.train, split.val
+        self.validates = val is not None
+        patience = classifier.n_iter_no_change if self.validates else self.n_stages + 1
+        self.stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
+        self.keeper = _make_keeper(classifier, model, self.stopper, split.inputs)
+        self.score = lambda y_proba: math.nan
+        if self.validates:
+            self.score = StageScorer(
+                classifier.scoring, classes, val.X, val.y, val.sample_weight
+            )
+        self.remembered = None
+
+    def train(self):
+        """Train what is left to train."""
+        stop = (
+            self.keeper.restore() if self.keeper and self.classifier.resume else False
         )
-    model.prepare(train, None if val is None else val.X, classes, own_classes)
-    stop = keeper.restore() if keeper and classifier.resume else False
+        self.remembered = self.stopper.best_iteration
+        self.progress = Progress(
+            self.classifier,
+            self.train_rows,
+            self.stages,
+            self.stopper,
+            self._attributes,
+        )
+        try:
+            if not stop and self.stopper.n_iter < self.n_stages:
+                self.progress.begin_stage()
+                self.model.fit(self.on_stage)
+                if self.keeper:
+                    self.keeper.save()
+        except KeyboardInterrupt:
+            self._survive_interrupt()
 
-    def fitted_attributes(last_step=None):
-        last_step = stages.snapshot() if last_step is None else last_step
-        if last_step is None:
-            return None
-        return classifier._attributes_of_stage(model, model.estimator(last_step))
-
-    progress = Progress(classifier, train, stages, stopper, fitted_attributes)
-    remembered = stopper.best_iteration
-
-    def on_stage(y_proba):
-        nonlocal remembered
-        stop = stopper.update(math.nan if score is None else score(y_proba))
-        if stopper.is_best:
-            stages.remember()
-            remembered = stopper.best_iteration
-        stop = progress.stage_done() or stop
-        if keeper:
-            keeper.stage_done(is_last=stop or stopper.n_iter == n_stages)
+    def on_stage(self, y_proba):
+        """Take the probabilities of a stage; return whether to stop."""
+        stop = self.stopper.update(self.score(y_proba))
+        if self.stopper.is_best:
+            self.stages.remember()
+            self.remembered = self.stopper.best_iteration
+        stop = self.progress.stage_done() or stop
+        is_last = stop or self.stopper.n_iter == self.n_stages
+        if self.keeper:
+            self.keeper.stage_done(is_last=is_last)
+        if not is_last:
+            self.progress.begin_stage()
         return stop
 
-    try:
-        if stop or stopper.n_iter >= n_stages:  # nothing is left to train
-            model.complete()
-        else:
-            model.fit(on_stage)
-        if keeper:
-            keeper.save()
-    except KeyboardInterrupt:
-        # Between the two, the best stage may have a score but not yet be remembered.
-        is_kept = remembered is not None and remembered == stopper.best_iteration
-        if not (is_kept if val else stopper.n_iter):
+    def _survive_interrupt(self):
+        """Warn and go on to `finish`, or raise if there is nothing to keep."""
+        n_iter, best = self.stopper.n_iter, self.stopper.best_iteration
+        # The interrupt may have come after the best stage was scored and before it was
+        # remembered.
+        has_best = best is not None and best == self.remembered
+        if not (has_best if self.validates else n_iter):
             raise
+        kept = "the best of them is" if self.validates else "the present weights are"
         warn(
-            f"Training was interrupted after {stopper.n_iter} {stages.unit}s; "
-            f"{'the best of them is' if val else 'the present weights are'} kept.",
+            f"Training was interrupted after {n_iter} {self.stages.unit}s; {kept} kept."
         )
-    if val is not None:
-        _keep_best(classifier, model, stopper)
-    classifier.n_iter_ = stopper.n_iter
-    progress.finished(lambda: fitted_attributes(stages.estimator))
+
+    def finish(self):
+        """Keep the best stage and set the results."""
+        classifier, stopper = self.classifier, self.stopper
+        if self.validates:
+            if stopper.best_iteration is None:
+                raise ValueError(
+                    f"No stage has a valid score: all {stopper.n_iter} scores are NaN "
+                    "or minus infinity."
+                )
+            self.model.keep(stopper.best_iteration)
+            classifier.best_iteration_ = stopper.best_iteration
+            classifier.best_score_ = stopper.best_score
+            classifier.validation_scores_ = np.array(stopper.scores)
+        classifier.n_iter_ = stopper.n_iter
+        self.progress.finished(lambda: self._attributes(self.stages.estimator))
+
+    def _attributes(self, last_step=None):
+        """Return what makes a copy of the classifier predict as a stage does.
+
+        None if the library has no model of the present stage.
+        """
+        last_step = self.stages.snapshot() if last_step is None else last_step
+        if last_step is None:
+            return None
+        estimator = self.model.estimator(last_step)
+        return self.classifier._attributes_of_stage(self.model, estimator)
 
 
 def _make_keeper(classifier, model, stopper, data):
@@ -263,26 +315,15 @@ def _make_keeper(classifier, model, stopper, data):
             raise ValueError("resume=True needs a checkpoint_dir.")
         return None
     if not isinstance(stages, Checkpointed):
-        warn(f"No checkpoint is kept: {type(stages).__name__} does not offer one.")
+        name = type(stages.estimator).__name__
+        warn(f"No checkpoint is written: the adapter of {name} does not support it.")
         return None
     return CheckpointKeeper(
-        stages,
+        model,
         stopper,
         directory,
         identify=lambda: model.identify(classifier.scoring, data),
     )
-
-
-def _keep_best(classifier, model, stopper):
-    if stopper.best_iteration is None:
-        raise ValueError(
-            f"No stage has a valid score: all {stopper.n_iter} scores are NaN or "
-            "minus infinity."
-        )
-    model.keep(stopper.best_iteration)
-    classifier.best_iteration_ = stopper.best_iteration
-    classifier.best_score_ = stopper.best_score
-    classifier.validation_scores_ = np.array(stopper.scores)
 
 
 def _last_step(estimator):
@@ -299,13 +340,21 @@ def _private_copy(estimator):
         return deepcopy(estimator)
 
 
-def _set_seeds(estimator, seed):
-    names = [
-        name
-        for name in estimator.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    estimator.set_params(**dict.fromkeys(names, seed))
+def transform(steps, X):
+    """Apply the fitted steps of a pipeline, also those that have nothing to fit."""
+    for _, step in steps.steps:
+        if step is not None and step != "passthrough":
+            X = step.transform(X)
+    return X
+
+
+def _routed_to_steps(steps, weight):
+    """Return the weights as an option, if a step requests them by metadata routing."""
+    if weight is None or not get_config()["enable_metadata_routing"]:
+        return {}
+    routing = get_routing_for_object(steps)
+    wanted = routing.consumes("fit_transform", ["sample_weight"])
+    return {"sample_weight": weight} if wanted else {}
 
 
 def _routed_weight(estimator, weight):

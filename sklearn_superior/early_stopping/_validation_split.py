@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import assert_all_finite, check_consistent_length, indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.utils._params import check_real
 from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
@@ -55,12 +55,12 @@ def _check_objects(y, name):
     types = sorted({type(label).__name__ for label in y.tolist()})
     missing = [label for label in y.tolist() if label is None or _is_missing(label)]
     if missing:
-        raise ValueError(f"{name} must not hold missing labels. Got {missing[0]!r}.")
+        raise ValueError(f"{name} must not hold missing values. Got {missing[0]!r}.")
     try:
         np.unique(y)
     except TypeError as exc:
         raise ValueError(
-            f"{name} must hold labels of one type. Got labels of {' and '.join(types)}."
+            f"{name} must hold values of one type. Got values of {' and '.join(types)}."
         ) from exc
 
 
@@ -89,6 +89,20 @@ def check_weights(sample_weight, y, name="sample_weight"):
     return weight
 
 
+def check_groups(groups, y):
+    """Return groups as a 1-D array without missing values; None if there are none."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.ndim != 1:
+        raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
+    check_consistent_length(y, groups)
+    if groups.dtype.kind == "O":
+        _check_objects(groups, "groups")
+    assert_all_finite(groups, input_name="groups")
+    return groups
+
+
 def check_target(y, sample_weight=None, n_least=2):
     """Check labels and weights; return labels, weights and the classes."""
     y = check_labels(y)
@@ -112,13 +126,13 @@ class Split:
     inputs: dict  # all that `fit` was given, by name, and the rows that validate
 
 
-def split_validation(classifier, data, validation, groups):
+def split_validation(classifier, data, validation, groups, *, validates=True):
     """Split off the validation part.
 
     Parameters
     ----------
     classifier : estimator
-        Its parameters tell how to split, and whether to.
+        Its parameters say how to split.
 
     data : Rows
         What `fit` was given, checked.
@@ -128,6 +142,9 @@ def split_validation(classifier, data, validation, groups):
 
     groups : array-like or None
         Groups for the split.
+
+    validates : bool
+        Whether there is to be a validation part at all.
 
     Returns
     -------
@@ -143,7 +160,7 @@ def split_validation(classifier, data, validation, groups):
         "y_val": y_val,
         "sample_weight_val": weight_val,
     }
-    if not getattr(classifier, "early_stopping", True):
+    if not validates:
         if not all(values is None for values in validation):
             raise ValueError("early_stopping=False has no use for validation data.")
         return Split(data, None, inputs)
@@ -151,7 +168,6 @@ def split_validation(classifier, data, validation, groups):
         absent = "X_val" if X_val is None else "y_val"
         raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
     if X_val is not None:
-        validate_data(classifier, X_val, reset=False, skip_check_array=True)
         X_val, y_val, weight_val = indexable(X_val, y_val, weight_val)
         y_val = check_labels(y_val, "y_val")
         weight_val = check_weights(weight_val, y_val, "sample_weight_val")
@@ -161,12 +177,12 @@ def split_validation(classifier, data, validation, groups):
     if groups is not None and classifier.validation_split is None:
         raise ValueError(
             "groups are given, but validation_split=None takes no notice of them. "
-            "Set validation_split to 'last' or to a splitter."
+            "Set validation_split to 'last' or to a splitter that uses groups."
         )
     train, val = validation_rows(
         data.X,
         data.y,
-        groups,
+        check_groups(groups, data.y),
         split=classifier.validation_split,
         fraction=classifier.validation_fraction,
         random_state=classifier.random_state,
@@ -195,7 +211,14 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
     """
     check_split(split)
     if split is not None and not isinstance(split, str):
-        return next(iter(split.split(X, y, groups)))
+        train, val = next(iter(split.split(X, y, groups)), ((), ()))
+        if len(train) == 0 or len(val) == 0:
+            raise ValueError(
+                "The 'validation_split' parameter must give a split with rows to train "
+                f"on and rows to validate on. {split!r} gives {len(train)} and "
+                f"{len(val)}."
+            )
+        return train, val
     check_real("validation_fraction", fraction, below=1, open_low=True)
     if split == "last":
         return _last_rows(count_rows(X), groups, fraction)

@@ -146,9 +146,6 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 f"Got {self.name!r} besides {sorted(logs)}."
             )
         y_proba = self._predicted()
-        if np.isnan(y_proba).any():  # training has failed, but may have had good epochs
-            logs[self.name] = np.nan
-            return
         if self._score is None:
             self._score = StageScorer(
                 self.scorer,

@@ -149,12 +149,12 @@ class KnownTargets:
 
     fault = ""
 
-    def __init__(self, index, n_bad=0):
-        self.index, self.n_bad = index, n_bad
+    def __init__(self, index):
+        self.index = index
 
     def read(self, start, stop):
-        """Return the indices of rows `start` to `stop` and how many are not valid."""
-        return self.index[start:stop], self.n_bad
+        """Return the indices of rows `start` to `stop`, all of them valid."""
+        return self.index[start:stop], 0
 
 
 class DeviceTargets:

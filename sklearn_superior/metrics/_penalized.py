@@ -213,7 +213,8 @@ class PreparedLoss:
             y_true, any_forecast, sample_weight, labels, None, penalty, ties
         )
         weight = check_sum_of_weights(forecast.sample_weight, len(y_true))
-        forecast.targets = KnownTargets(*forecast.targets.read(0, len(y_true)))
+        index, _ = forecast.targets.read(0, len(y_true))  # raises if one is not valid
+        forecast.targets = KnownTargets(index)
         self._forecast, self._rule = forecast, rule
         self._options = {"penalty": rule.penalty(penalty, len(labels)), "ties": ties}
         self._scale = rule.scale(scale, len(labels))

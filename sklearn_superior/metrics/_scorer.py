@@ -184,8 +184,9 @@ class _PenalizedScorer(ProbabilityScorer):
             Called with probabilities as a NumPy array; greater is better.
         """
         options = self.options
-        declared = np.unique(as_host_array(options.pop("labels", ()), "labels"))
-        added = _strangers(declared, classes)
+        declared = options.pop("labels", None)
+        declared = classes if declared is None else as_host_array(declared, "labels")
+        added = _strangers(np.unique(declared), classes)
         labels = np.sort(np.concatenate([classes, added])) if len(added) else classes
         loss = PreparedLoss(
             self.score_function.rule,
@@ -197,7 +198,7 @@ class _PenalizedScorer(ProbabilityScorer):
         if not len(added):
             if len(labels) > 2:
                 return lambda y_proba: -loss(y_proba)
-            # As other scorers see it: the second column says all.
+            # scikit-learn's scorers get the positive class alone: use the same values.
             return lambda y_proba: -loss(y_proba[:, 1])
         columns = np.searchsorted(labels, classes)
 

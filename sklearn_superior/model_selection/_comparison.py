@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from time import perf_counter
 
 import numpy as np
@@ -204,7 +205,10 @@ def find_scorers(rules):
             f"Got {list(names)}."
         )
     if isinstance(rules, Mapping):
-        return {name: check_scorer(scorer) for name, scorer in rules.items()}
+        return {
+            name: check_scorer(scorer, f"rules[{name!r}]")
+            for name, scorer in rules.items()
+        }
     return {name: _find_scorer(name) for name in names}
 
 
@@ -228,14 +232,17 @@ def _split(X, y, groups, cv, rng):
         cv = [tuple(parts) for parts in cv]
         if cv and all(len(parts) == 3 for parts in cv):
             return cv
-    if groups is not None and (cv is None or isinstance(cv, int)):
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
         cv = StratifiedGroupKFold(5 if cv is None else cv)
     cv = check_cv(cv, y, classifier=True)
     if hasattr(cv, "split_with_validation"):
         return list(cv.split_with_validation(X, y, groups))
-    carve = None if groups is None else GroupShuffleSplit(1, random_state=rng)
+    carve = None
+    if groups is not None:
+        carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
     folds = []
     for train, test in cv.split(X, y, groups):
+        train = np.asarray(train)
         if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
             raise ValueError(
                 "groups must leave at least two groups to train on, one of which "
@@ -274,13 +281,13 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
     X_seen = take_rows(X, np.concatenate([val, test]))
     model.prepare(Rows(take_rows(X, train), y[train]), X_seen, classes)
     scorers = {**scorers, "target": scoring}
-    score = {
-        part: {
-            name: StageScorer(scorer, classes, take_rows(X, part_rows), y[part_rows])
+    score = {}
+    for part, part_rows in parts.items():
+        X_part, y_part = take_rows(X, part_rows), y[part_rows]
+        score[part] = {
+            name: StageScorer(scorer, classes, X_part, y_part)
             for name, scorer in scorers.items()
         }
-        for part, part_rows in parts.items()
-    }
     scores = {part: {name: [] for name in scorers} for part in parts}
 
     def on_stage(y_proba):
@@ -304,12 +311,13 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
 
 
 def _report_errors(errors, n_jobs):
-    for error in errors:
-        where = f"Fold {error['fold']}, repeat {error['repeat']}"
-        if len(errors) == n_jobs:
-            raise ValueError(
-                f"All {n_jobs} trainings failed. {where}: {error['error']}"
-            )
-        warn(
-            f"{where} failed and is left out: {error['error']}",
+    def where(error):
+        return f"Fold {error['fold']}, repeat {error['repeat']}"
+
+    if len(errors) == n_jobs:
+        first = errors[0]
+        raise ValueError(
+            f"All {n_jobs} trainings failed. {where(first)}: {first['error']}"
         )
+    for error in errors:
+        warn(f"{where(error)} failed and is left out: {error['error']}")

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
@@ -20,6 +19,7 @@ from sklearn_superior.early_stopping._training import (
 )
 from sklearn_superior.neural_network._input import (
     ChannelScaler,
+    ClassWeights,
     check_params,
     check_windows,
 )
@@ -94,7 +94,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Whether to bring each channel to mean 0 and variance 1 over the training part.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, in training and in the validation score.
+        Weights of the classes, in training and in the validation score. ``"balanced"``
+        weighs by the frequencies of the classes in the training part.
 
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
@@ -123,8 +124,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         says what differs.
 
     warm_start : bool, default=False
-        Whether `fit` continues with the network of the last call, whatever the
-        parameters of the architecture are now. The optimizer starts afresh.
+        Whether `fit` continues with the network of the previous call. The parameters
+        of the architecture are ignored then, and the optimizer is reset.
 
     n_jobs : int or None, default=None
         Number of threads on the CPU. None means 1: small batches gain little from
@@ -307,13 +308,19 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if X_val is not None and self.early_stopping:
             X_val = check_windows(self, X_val, reset=False, name="X_val")
         split = split_validation(
-            self, Rows(*data), (X_val, y_val, sample_weight_val), groups
+            self,
+            Rows(*data),
+            (X_val, y_val, sample_weight_val),
+            groups,
+            validates=self.early_stopping,
         )
-        if X_val is not None:
-            split.val.sample_weight = self._weigh(split.val.y, split.val.sample_weight)
+        weights = ClassWeights(self.class_weight, split.train.y)
+        for rows in (split.train, split.val):
+            if rows is not None:
+                rows.sample_weight = weights.apply(rows.y, rows.sample_weight)
         weight = split.train.sample_weight
-        if weight is not None:  # there is nothing to learn of the others
-            split.train = split.train.take(np.flatnonzero(weight > 0))
+        if weight is not None and not weight.all():  # nothing to learn of the others
+            split.train = split.train.take(np.flatnonzero(weight))
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
         fit_in_stages(
@@ -371,7 +378,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self.module_ = self._trainer.module
             if isinstance(trainer, bytes):  # from a pickle
                 self._trainer.load_state(self._torch().load_tensors(trainer))
-            data = self._trainer.place(*self._encode(X, y, sample_weight))
+            weight = ClassWeights(self.class_weight, y).apply(y, sample_weight)
+            data = self._trainer.place(*self._encode(X, y, weight))
             loss = float(self._trainer.train_epoch(*data))
         if not np.isfinite(loss):
             raise ValueError(
@@ -463,6 +471,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y, sample_weight)
         y, sample_weight, present = check_target(y, sample_weight, n_least=n_least)
         if reset:
+            vars(self).pop("module_", None)  # of other classes, if training fails
             self.classes_ = present if classes is None else np.unique(classes)
             self._own_classes = self.classes_
             if len(self.classes_) < 2:
@@ -482,18 +491,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     f"classes must be those of the first call, "
                     f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()}."
                 )
-        return X, y, self._weigh(y, sample_weight)
-
-    def _weigh(self, y, sample_weight):
-        """Multiply weights of samples by those of classes."""
-        if self.class_weight is None:
-            return sample_weight
-        class_weight = self.class_weight
-        if isinstance(class_weight, dict):  # validation may have further classes
-            unseen = np.setdiff1d(y, self.classes_).tolist()
-            class_weight = dict.fromkeys(unseen, 1.0) | class_weight
-        weight = compute_sample_weight(class_weight, y)
-        return weight if sample_weight is None else weight * sample_weight
+        return X, y, sample_weight
 
     def _make_trainer(self, X, *, continues):
         """Make a trainer of a new network, or of the present one if it continues."""
@@ -538,13 +536,14 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _encode(self, X, y, sample_weight):
         """Return what the trainer takes: windows, numbers of classes, weights."""
-        known = np.isin(y, self._own_classes)
-        X, y = X[known], y[known]
-        sample_weight = None if sample_weight is None else sample_weight[known]
+        used = np.isin(y, self._own_classes)
+        if sample_weight is not None:  # there is nothing to learn of the others
+            used &= sample_weight > 0
+        if not used.all():
+            X, y = X[used], y[used]
+            sample_weight = None if sample_weight is None else sample_weight[used]
         codes = np.searchsorted(self._own_classes, y)
         if sample_weight is not None:
-            counts = sample_weight > 0
-            X, codes, sample_weight = X[counts], codes[counts], sample_weight[counts]
             sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
         return self._scaler.transform(X), codes, sample_weight
 

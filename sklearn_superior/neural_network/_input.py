@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from sklearn_superior.early_stopping._training import (
@@ -103,6 +104,24 @@ def check_windows(estimator, X, *, reset, name="X"):
     return X
 
 
+class ClassWeights:
+    """Weights of the classes, from the labels of the training part."""
+
+    def __init__(self, class_weight, y):
+        self.by_class = class_weight
+        if isinstance(class_weight, str):
+            classes = np.unique(y)
+            weights = compute_class_weight(class_weight, classes=classes, y=y)
+            self.by_class = dict(zip(classes.tolist(), weights, strict=True))
+
+    def apply(self, y, sample_weight):
+        """Multiply weights of samples by those of classes; classes not listed: 1."""
+        if self.by_class is None:
+            return sample_weight
+        weight = np.array([self.by_class.get(label, 1.0) for label in y.tolist()])
+        return weight if sample_weight is None else weight * sample_weight
+
+
 class ChannelScaler:
     """Standardises each channel; gives single precision, which the network takes."""
 
@@ -111,7 +130,7 @@ class ChannelScaler:
         if X is not None:
             axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
             shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
-            largest = float(np.abs(X).max())
+            largest = float(max(X.max(), -X.min()))
             unit = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
             X = X if unit == 1.0 else X / unit  # squares must not overflow
             self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)

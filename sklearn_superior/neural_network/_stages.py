@@ -8,7 +8,11 @@ import numpy as np
 from scipy.special import softmax
 
 from sklearn_superior.early_stopping._training import Checkpointed, Stages
-from sklearn_superior.neural_network._input import check_params, check_windows
+from sklearn_superior.neural_network._input import (
+    ClassWeights,
+    check_params,
+    check_windows,
+)
 from sklearn_superior.utils._warnings import warn
 
 
@@ -41,6 +45,7 @@ class CNNStages(Checkpointed, Stages):
         "verbose",
     )
     keeps_any_stage = False
+    packages = ("torch",)
 
     def __init__(self, estimator, *, checked=False):
         check_params(estimator)
@@ -48,11 +53,12 @@ class CNNStages(Checkpointed, Stages):
         self._checked = checked
         self.continues = bool(estimator.warm_start) and hasattr(estimator, "module_")
         self.losses, self.times = [], []
-        self._best = self._restored = None
+        self._best = self._data = None
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        trainer, data = self._begin(X, y, sample_weight)
-        model = self.estimator
+        if self._data is None:
+            self._begin(X, y, sample_weight)
+        model, trainer = self.estimator, self.trainer
         if X_val is not None:
             if not self._checked:
                 X_val = check_windows(model, X_val, reset=False, name="X_val")
@@ -60,7 +66,7 @@ class CNNStages(Checkpointed, Stages):
         with model._threads():
             for epoch in range(self.n_done, self.n_stages):
                 start = perf_counter()
-                loss = trainer.train_epoch(*data)
+                loss = trainer.train_epoch(*self._data)
                 y_proba = None if X_val is None else to_proba(trainer.logits(X_val))
                 self.losses.append(float(loss))
                 self.times.append(perf_counter() - start)
@@ -71,21 +77,17 @@ class CNNStages(Checkpointed, Stages):
                     break
 
     def _begin(self, X, y, sample_weight):
-        """Return the trainer, and the data as it takes it."""
+        """Make the trainer, and the data as it takes it."""
         model = self.estimator
         if not self._checked:
             X, y, sample_weight = model._check_training(X, y, sample_weight)
+            sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
         elif not self.continues:
             model._own_classes = np.unique(y)
         with model._threads():
             self.trainer = model._make_trainer(X, continues=self.continues)
-            if self._restored is not None:
-                self.trainer.load_state(self._restored["trainer"])
-                self.losses = list(self._restored["losses"])
-                self.times = list(self._restored["times"])
-            data = self.trainer.place(*model._encode(X, y, sample_weight))
+            self._data = self.trainer.place(*model._encode(X, y, sample_weight))
         model.module_ = self.trainer.module
-        return self.trainer, data
 
     def _diverged(self, epoch):
         advice = "Try a smaller learning_rate, or look for huge values in X."
@@ -127,18 +129,21 @@ class CNNStages(Checkpointed, Stages):
             models["best"] = dump_tensors(self._best)
         return models
 
-    def restore(self, models, n_done):
+    def restore(self, models, n_done, X, y, sample_weight=None):
         from sklearn_superior.neural_network._training import load_tensors
 
-        self._restored = load_tensors(models["last"])
-        if len(self._restored["losses"]) != n_done:
+        last = load_tensors(models["last"])
+        losses, times = list(last["losses"]), list(last["times"])
+        if not len(losses) == len(times) == n_done:
             raise ValueError("The checkpoint has another number of epochs than scores.")
+        self._begin(X, y, sample_weight)
         if "best" in models:
             self._best = load_tensors(models["best"])
-        self.n_done = n_done
-
-    def complete(self, X, y, sample_weight=None):
-        self._begin(X, y, sample_weight)
+            self.trainer.module.load_state_dict(
+                self._best
+            )  # an error if it does not fit
+        self.trainer.load_state(last["trainer"])
+        self.losses, self.times, self.n_done = losses, times, n_done
 
     def initial_state(self):
         from sklearn_superior.neural_network._training import dump_tensors
@@ -146,12 +151,6 @@ class CNNStages(Checkpointed, Stages):
         if not self.continues:
             return b""
         return dump_tensors(self.estimator.module_.state_dict())
-
-    def staged_proba(self, X):
-        raise TypeError(
-            "CNNClassifier does not keep its epochs; only boosted ensembles can be "
-            "scored stage by stage after they are fitted."
-        )
 
 
 def to_proba(logits):

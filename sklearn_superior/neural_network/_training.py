@@ -92,18 +92,18 @@ def build_module(build, seed, window_shape, n_classes):
     with _init_lock, torch.random.fork_rng(devices=[]):
         torch.random.default_generator.manual_seed(seed)
         module = build(*window_shape, n_classes)
-    if not isinstance(module, torch.nn.Module):
-        raise ValueError(
-            "The 'module' parameter must be a callable that returns a torch.nn.Module. "
-            f"It returned {module!r}."
-        )
-    try:
-        found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
-    except Exception as exc:
-        raise ValueError(
-            "The 'module' parameter must build a network that takes float32 batches of "
-            f"shape (n, {window_shape[0]}, {window_shape[1]}): {exc}"
-        ) from exc
+        if not isinstance(module, torch.nn.Module):
+            raise ValueError(
+                "The 'module' parameter must be a callable that returns a "
+                f"torch.nn.Module. It returned {module!r}."
+            )
+        try:  # here, because lazy layers draw their weights now
+            found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+        except Exception as exc:
+            raise ValueError(
+                "The 'module' parameter must build a network that takes float32 "
+                f"batches of shape (n, {window_shape[0]}, {window_shape[1]}): {exc}"
+            ) from exc
     if found != (2, n_classes):
         raise ValueError(
             "The 'module' parameter must build a network that gives a logit for each "
@@ -268,6 +268,11 @@ class Trainer:
         """
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
+        for param, values in self.optimizer.state.items():
+            # A kernel that takes their size for granted would end the process.
+            shapes = {v.shape for v in values.values() if v.ndim}
+            if not shapes <= {param.shape}:
+                raise ValueError("the state of the optimizer is of another network")
         self.order.set_state(state["order"])
         if state["device"] == self.device.type:
             self.dropout.set_state(state["dropout"])

@@ -26,20 +26,36 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_features, _num_samples
 
 to_numpy = _convert_to_numpy
 widest_float = _max_precision_float_dtype
 take_rows = _safe_indexing
 count_rows = _num_samples
+count_features = _num_features
+
+# Types that fitted models hold besides those that skops trusts itself. Most hold
+# numbers only. Loading one runs no code of the file's choice: what a `partial` calls
+# must be in this list as well, or be a ufunc.
+MODEL_TYPES = {
+    "functools.partial",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+    # Prepares categories for HistGradientBoosting.
+    "sklearn.utils.validation.check_array",
+}
 
 __all__ = [
+    "MODEL_TYPES",
     "Interval",
     "ProbabilityScorer",
     "array_namespace",
     "begin_callbacks",
     "check_hist_trees",
     "check_parameters",
+    "count_features",
     "count_rows",
     "cut_hist",
     "hist_hook_works",
@@ -60,7 +76,7 @@ def array_namespace(array):
     """Namespace and device of `array` when dispatch is on and it is no NumPy array.
 
     Everything else (data frames, lists, anything while dispatch is off) belongs to
-    NumPy, which is told by ``(numpy, None)``.
+    NumPy, indicated by ``(numpy, None)``.
     """
     if get_config()["array_api_dispatch"]:
         try:
@@ -137,10 +153,10 @@ def scorer_parts(scorer):
 
 # ------------------------------------------------ HistGradientBoostingClassifier
 #
-# It tells nobody of its iterations, but it scores after each of them. Scorers that it
-# knows by name get predictions that grow with each iteration, where any other scorer
-# predicts all trees again. So a hook poses as a scorer with a name of its own while
-# the model is fitted. `hist_hook_works` tries it all out before it is relied on.
+# It has no callback for its iterations, but it calls its scorer after each of them. A
+# scorer that it knows by name gets predictions that are updated by each iteration; any
+# other scorer predicts with all trees again. So a temporary scorer is registered while
+# a model is fitted. `hist_hook_works` checks all this on a small example first.
 
 _hook_numbers = count()
 
@@ -196,8 +212,10 @@ def cut_hist(model, n_kept):
 
 def check_hist_trees(model):
     """Check that nodes of a restored model point at nodes and features that exist."""
-    n_features = model._bin_mapper.n_bins_non_missing_.shape[0]
-    n_trees = model.n_trees_per_iteration_
+    n_features, n_classes = model.n_features_in_, len(model.classes_)
+    n_trees = 1 if n_classes == 2 else n_classes
+    if len(model._bin_mapper.n_bins_non_missing_) != n_features:
+        raise ValueError("The checkpoint's model has bins of other features.")
     for trees in model._predictors:
         if len(trees) != n_trees:
             raise ValueError("The checkpoint's model lacks a tree of some class.")

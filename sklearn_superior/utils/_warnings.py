@@ -3,8 +3,8 @@
 import sys
 import warnings
 
-# Frames of these modules are passed over: ours, and the wrapper around `fit`.
-_INSIDE = ("sklearn_superior.", "sklearn.base", "contextlib")
+# Frames of these modules are passed over: ours, and the wrappers around `fit`.
+_INSIDE = ("sklearn_superior.", "sklearn.base", "sklearn.callback", "contextlib")
 
 
 def warn(message, category=UserWarning):

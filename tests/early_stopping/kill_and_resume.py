@@ -18,17 +18,16 @@ from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import RESUMABLE, resumable, resumable_data
 
-PAUSE = 0.0
+SETTINGS = {"pause": 0.0}
 
 
 def scorer(estimator, X, y):
-    time.sleep(PAUSE)
+    time.sleep(SETTINGS["pause"])
     return neg_penalized_brier_scorer(estimator, X, y)
 
 
 def train(name, directory, result, pause):
-    global PAUSE
-    PAUSE = pause
+    SETTINGS["pause"] = pause
     X, y, X_val, y_val = resumable_data(name)
     options = {
         "scoring": scorer,

@@ -20,6 +20,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn import clone
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -88,7 +90,7 @@ def interrupted_scorer(estimator, X, y):
 @pytest.mark.filterwarnings("ignore:The validation data has classes that training")
 def test_interrupted_training_resumes(name, kind, stop_at, tmp_path, monkeypatch):
     X, y, X_val, y_val = resumable_data(name, kind)
-    monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
+    monkeypatch.setattr(checkpoints.CheckpointKeeper, "is_due", lambda self: True)
     Interrupt.left = stop_at
     options = {"n_iter_no_change": 8, "checkpoint_dir": tmp_path / "one"}
     model = EarlyStoppingClassifier(
@@ -447,13 +449,13 @@ def test_a_scorer_without_identity_writes_but_does_not_resume(tmp_path, make):
         checkpoint_dir=tmp_path,
         resume=True,
     )
-    reason = "captures values|shows nothing of what it does"
-    with pytest.warns(UserWarning, match=f"will not be of use to resume: .*({reason})"):
+    reason = "captures values|has no __repr__ that shows its values"
+    with pytest.warns(UserWarning, match=f"cannot be used to resume: .*({reason})"):
         model.fit(**data)
     assert (tmp_path / "checkpoint.zip").exists()
     for scorer in (make(1.0), make(2.0)):
         model.set_params(scoring=scorer)
-        with pytest.warns(UserWarning, match="will not be of use to resume"):
+        with pytest.warns(UserWarning, match="cannot be used to resume"):
             refuse(model, data, f"resume=True is refused: .*({reason}).*Remove it to")
 
 
@@ -509,7 +511,7 @@ def test_another_patience_gives_the_unbroken_result_or_is_refused(
 def test_a_write_that_fails_costs_a_warning_once(tmp_path, monkeypatch, how):
     X, y, X_val, y_val = make_data("five")
     folder = tmp_path / "checkpoint"
-    monkeypatch.setattr(checkpoints.CheckpointStore, "is_due", lambda self: True)
+    monkeypatch.setattr(checkpoints.CheckpointKeeper, "is_due", lambda self: True)
     if how == "disk full":
 
         def full(fd):
@@ -618,6 +620,12 @@ def hostile_archives(path):
     yield "empty model", write_zip(members | {"last": b""})
     yield "another model", write_zip(members | {"last": skops.dumps({"a": 1})})
     yield "deep", write_zip(members | {"meta.json": "[" * 10**5})
+    identity = meta["identity"] | {"class": 5}
+    yield "numbers", write_zip(with_meta(identity=identity))
+    yield "score text", write_zip(with_meta(scores="123"))
+    if "best" in members:
+        less = {k: v for k, v in with_meta(members=["last"]).items() if k != "best"}
+        yield "no best", write_zip(less)
 
 
 @pytest.mark.parametrize("name", RESUMABLE)
@@ -688,6 +696,139 @@ def test_adapters_without_checkpoints_are_told(tmp_path):
     X, y, X_val, y_val = make_data("five")
     inner = SGDWithoutCheckpoints(loss="log_loss", max_iter=3, random_state=0)
     model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
-    with pytest.warns(UserWarning, match="No checkpoint is kept: WithoutCheckpoints"):
+    with pytest.warns(UserWarning, match="No checkpoint is written: .*SGDWithoutC"):
         model.fit(X, y, X_val=X_val, y_val=y_val)
     assert list(tmp_path.iterdir()) == []
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def other_data(change, X, y, X_val, y_val):
+    if change == "features":
+        return X[:, :9], y, X_val[:, :9], y_val
+    return (
+        X,
+        np.where(y == "red", "blue", y),
+        X_val,
+        np.where(y_val == "red", "blue", y_val),
+    )
+
+
+@pytest.mark.parametrize("change", ["features", "classes"])
+@pytest.mark.parametrize("name", RESUMABLE)
+def test_a_model_of_other_data_is_refused(tmp_path, name, change):
+    _, path, data = saved(tmp_path / "own", name)
+    X, y, X_val, y_val = other_data(change, *data)
+    folder = tmp_path / "other"
+    model = EarlyStoppingClassifier(
+        resumable(name), n_iter_no_change=3, checkpoint_dir=folder, resume=True
+    )
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    own, other = members_of(path), members_of(folder / "checkpoint.zip")
+    # The models of one training, with the identity of another.
+    meta = json.loads(own["meta.json"])
+    meta["identity"] = json.loads(other["meta.json"])["identity"]
+    (folder / "checkpoint.zip").write_bytes(
+        write_zip(own | {"meta.json": json.dumps(meta)})
+    )
+    with pytest.raises(ValueError, match="checkpoint.zip: "):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SGDClassifier(loss="log_loss", random_state=np.random.RandomState(1)),
+        FAMILIES["MLP"]().set_params(random_state=np.random.RandomState(1)),
+    ],
+)
+def test_a_generator_as_random_state_starts_anew(tmp_path, model):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    options = {"n_iter_no_change": 50}
+    whole = EarlyStoppingClassifier(clone(model).set_params(max_iter=8), **options)
+    whole.fit(**data)
+    options |= {"checkpoint_dir": tmp_path, "resume": True}
+    for n_iter in (4, 8):
+        inner = clone(model).set_params(max_iter=n_iter)
+        resumed = EarlyStoppingClassifier(inner, **options).fit(**data)
+    assert_array_equal(resumed.validation_scores_, whole.validation_scores_)
+
+
+def test_standard_pipelines_of_data_frames_resume(tmp_path):
+    X, y, _, _ = make_data("five")
+    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    numbers = make_column_selector(dtype_include=np.number)
+    inner = make_pipeline(
+        make_column_transformer((StandardScaler(), numbers)),
+        resumable("HistGradientBoosting"),
+    )
+    model = EarlyStoppingClassifier(
+        inner, random_state=0, checkpoint_dir=tmp_path, resume=True
+    )
+    first = model.fit(frame, y).validation_scores_
+    assert_array_equal(clone(model).fit(frame, y).validation_scores_, first)
+
+
+def test_a_budget_under_another_name_may_grow(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, X_val, y_val = make_data("five")
+    for n_stages in (3, 5):
+        inner = lightgbm.LGBMClassifier(num_iterations=n_stages, verbose=-1, n_jobs=1)
+        model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert model.fit(X, y, X_val=X_val, y_val=y_val).n_iter_ == n_stages
+
+
+def test_saving_takes_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
+    X, y, X_val, y_val = make_data("five")
+    clock = [0.0]
+    monkeypatch.setattr(checkpoints, "perf_counter", lambda: clock[0])
+    n_saved = []
+
+    def slow_dump(self):
+        clock[0] += 1.0
+        n_saved.append(1)
+        return {"last": b"x"}
+
+    stages = type(find_stages(resumable("SGD")))
+    monkeypatch.setattr(stages, "dump", slow_dump)
+
+    def scoring(estimator, X, y):
+        clock[0] += 1.0
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        EarlyStoppingClassifier(
+            resumable("SGD"),
+            scoring=scoring,
+            n_iter_no_change=50,
+            checkpoint_dir=tmp_path,
+        ).fit(X, y, X_val=X_val, y_val=y_val)
+    assert 3 <= len(n_saved) <= 5  # 40 stages of a second; the first and the last count
+
+
+class Scaled(TransformerMixin, BaseEstimator):
+    """A transformer of the user's own."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 2.0 * X
+
+
+def test_the_code_of_own_classes_is_part_of_the_identity(tmp_path, monkeypatch):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    inner = make_pipeline(Scaled(), resumable("SGD"))
+    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    model.fit(**data)
+    clone(model).fit(**data)
+    monkeypatch.setattr(Scaled, "transform", lambda self, X: 3.0 * X)
+    refuse(model, data, "What differs: parameter scaled")

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +85,13 @@ def test_other_tables():
     dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
     assert digest_of(dates) != digest_of(dates[::-1])
     assert digest_of(np.array([])) == digest_of(np.array([]))
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    other = pd.DataFrame([[1, 3]], columns=["a", "a"])
+    assert digest_of(twice) != digest_of(other)
+    cells = [np.array([None, None], dtype=object) for _ in range(2)]
+    for k, cell in enumerate(cells):
+        cell[:] = [np.arange(2000), np.arange(2000) + (np.arange(2000) == 999 + k)]
+    assert digest_of(cells[0]) != digest_of(cells[1])
 
 
 def at_top(estimator, X, y, factor=1):
@@ -137,6 +144,7 @@ class Telling(Silent):
         (np.arange(3), np.arange(4)),
         ({"a": {1, 2}}, {"a": {1, 3}}),
         (Silent, Telling),
+        (pd.Series(range(1000)), pd.Series([*range(500), -1, *range(501, 1000)])),
     ],
 )
 def test_what_differs_has_another_text(one, other):
@@ -152,7 +160,7 @@ def test_what_differs_has_another_text(one, other):
             make_closure(3),
             r"captures values from outside \(factor\).*functools.partial",
         ),
-        (Silent(3), "Silent object shows nothing of what it does.*__repr__"),
+        (Silent(3), "Silent object has no __repr__ that shows its values"),
         (make_scorer(make_closure(3)), "captures values"),
         (partial(at_top, factor=Silent(1)), "Silent object"),
         ([1, {"a": Silent(1)}], "Silent object"),
@@ -166,7 +174,7 @@ def test_what_cannot_be_told_apart_is_refused(value, reason):
 
 SCRIPT = """
 import json, sys
-from functools import partial
+from functools import partial, wraps
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.early_stopping._identity import stable_text
 from tests.early_stopping.test_identity import at_top, Telling, Silent
@@ -238,3 +246,49 @@ def test_versions_are_part_of_it(monkeypatch):
 def test_unstable_parts_are_listed():
     _, unstable = identify(SGDClassifier(), scoring=Silent(1), data={})
     assert list(unstable) == ["scoring"]
+
+
+FACTOR = 1.0
+
+
+def helper(X):
+    return FACTOR * X
+
+
+def calls_a_helper(X):
+    return helper(X)
+
+
+def logged(function):
+    @wraps(function)
+    def wrapper(X):
+        return function(X)
+
+    return wrapper
+
+
+@logged
+def decorated(X):
+    return helper(X)
+
+
+@pytest.mark.parametrize("function", [helper, calls_a_helper, decorated])
+def test_constants_and_helpers_of_a_function_are_part_of_it(function, monkeypatch):
+    before = stable_text(function)
+    assert stable_text(function) == before
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
+    assert stable_text(function) != before
+    monkeypatch.undo()
+    assert stable_text(function) == before
+    monkeypatch.setattr(sys.modules[__name__], "helper", lambda X: -X)
+    if function.__name__ != "helper":
+        assert stable_text(function) != before
+
+
+@pytest.mark.parametrize("make", [csr_matrix, pd.DataFrame, lambda X: X.tolist()])
+def test_tables_as_parameters_are_compared_by_value(make):
+    big = np.zeros((200, 30))
+    other = big.copy()
+    other[100, 15] = 1
+    assert stable_text({"W": make(big)}) == stable_text({"W": make(big.copy())})
+    assert stable_text({"W": make(big)}) != stable_text({"W": make(other)})

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
-from tests.early_stopping.families import FAMILIES, NETWORKS, make_data
+from tests.early_stopping.families import FAMILIES, make_data
 
 # CatBoost gives no model away before it is trained.
 GIVES_STAGES = [name for name in FAMILIES if name != "CatBoost"]
@@ -129,11 +129,22 @@ def test_callbacks_can_stop(name):
     recorder = Recorder(stop_after=4)
     model = make_model(name, n_iter_no_change=50).set_callbacks(recorder)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    unit = "epoch" if name in (*NETWORKS, "network") else "stage"
+    unit = "epoch" if name in ("CNN", "network") else "stage"
     assert model.n_iter_ == 4
     assert recorder.events[:3] == ["setup", "begin fit", f"begin {unit}"]
     assert recorder.events[-2:] == ["end fit", "teardown"]
     assert recorder.events.count(f"end {unit}") == 4
+    assert recorder.events.count(f"begin {unit}") == 4
+
+
+def test_no_stage_begins_that_is_not_trained():
+    X, y, X_val, y_val = make_data("five")
+    recorder = Recorder()
+    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=2)
+    model.set_callbacks(recorder).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.n_iter_ < 40
+    for event in ("begin stage", "end stage"):
+        assert recorder.events.count(event) == model.n_iter_
 
 
 def test_the_progress_bar_runs():

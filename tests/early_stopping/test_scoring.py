@@ -66,6 +66,8 @@ def test_options_are_prepared_as_well(forecast, penalty, ties, declares):
     if declares:
         more = ["bb", "z"] if classes.dtype.kind == "U" else [-1, 100]
         options["labels"] = [*classes.tolist(), *more]
+    else:
+        options["labels"] = None
     scorer = get_scorer("neg_penalized_brier_score", **options)
     X = np.zeros((len(y), 1))
     score = StageScorer(scorer, classes, X, y, weight)
@@ -88,8 +90,7 @@ def test_labels_are_not_looked_at_again(monkeypatch):
 def test_bad_probabilities_are_still_noticed():
     y = np.array([0, 1, 2])
     score = StageScorer(None, np.arange(3), np.zeros((3, 1)), y)
-    with pytest.raises(ValueError, match="y_proba must not contain NaN"):
-        score(np.full((3, 3), np.nan))
+    assert np.isnan(score(np.full((3, 3), np.nan)))  # which is no improvement
     with pytest.raises(ValueError, match=r"probabilities in \[0, 1\]"):
         score(np.full((3, 3), 2.0))
     with pytest.raises(ValueError, match=r"must have the shape \(3, 3\)"):
@@ -107,13 +108,32 @@ def test_a_class_that_only_validation_has_counts_with_probability_0():
 
 def test_labels_of_another_type_are_refused():
     with pytest.raises(
-        ValueError, match=r"y_val must hold labels of the type.*\['1'\]"
+        ValueError, match=r"labels to score must be of the type.*\['1'\]"
     ):
         StageScorer(None, np.arange(2), np.zeros((1, 1)), np.array(["1"]))
 
 
+class TakesNothing:
+    def __call__(self, estimator, X, y):
+        return 0.0
+
+
 def no_weights(estimator, X, y):
     return 0.0
+
+
+def own_metric(y_true, y_pred):
+    return 0.0
+
+
+class Prepares(TakesNothing):
+    def prepare(self):
+        raise AssertionError("it is the user's own")
+
+
+def test_only_our_own_scorers_are_prepared():
+    y = np.array([0, 1])
+    assert StageScorer(Prepares(), y, np.zeros((2, 1)), y)(np.eye(2)) == 0
 
 
 class TakesAll:
@@ -130,6 +150,8 @@ def test_scorers_that_take_no_weights_are_told_so():
         StageScorer(no_weights, np.arange(2), X, y, weight)
     assert StageScorer(no_weights, np.arange(2), X, y)(np.eye(2)) == 0
     assert StageScorer(TakesAll(), np.arange(2), X, y, weight)(np.eye(2)) == 3
+    with pytest.raises(ValueError, match="must be a scorer that takes sample_weight"):
+        StageScorer(make_scorer(own_metric), np.arange(2), X, y, weight)
     recall = make_scorer(recall_score)
     assert StageScorer(recall, np.arange(2), X, y, weight)(np.eye(2)) == 1
 

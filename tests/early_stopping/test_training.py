@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import time
+import warnings
 from functools import wraps
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 from joblib import cpu_count
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
 from sklearn_superior.early_stopping._training import Rows, StagedModel
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.model_selection import compare_stopping_rules
@@ -259,3 +262,93 @@ def test_comparisons_share_the_threads(monkeypatch):
     with parallel_config(backend="threading"):
         compare_stopping_rules(inner, X, y, cv=3, n_jobs=2)
     assert seen == [max(1, cpu_count() // 2)] * 3
+
+
+class Stateless(TransformerMixin, BaseEstimator):
+    """A transformer with nothing to fit."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.sin(X)
+
+
+@pytest.mark.parametrize("step", [Stateless(), "passthrough"])
+def test_steps_with_nothing_to_fit(step):
+    X, y, X_val, y_val = make_data("five")
+    inner = Pipeline([("step", step), ("boost", FAMILIES["GradientBoosting"]())])
+    model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    scores = staged_scores(model, X_val, y_val)
+    assert_allclose(scores, model.validation_scores_[: len(scores)])
+
+
+def test_steps_that_request_weights_get_them():
+    X, y, X_val, y_val = make_data("five")
+    weight = np.where(np.arange(300) % 2, 100.0, 0.01)
+    X = X + 50 * (np.arange(300) % 2)[:, np.newaxis]
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val, "sample_weight": weight}
+    with config_context(enable_metadata_routing=True):
+        boost = FAMILIES["HistGradientBoosting"]()
+        for wanted in (True, False):
+            inner = make_pipeline(
+                StandardScaler().set_fit_request(sample_weight=wanted),
+                boost.set_fit_request(sample_weight=True),
+            )
+            expected = inner.fit(X, y, sample_weight=weight)[0].mean_
+            model = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(**data)
+            assert_allclose(model.estimator_[0].mean_, expected)
+
+
+def test_catboost_repeats_have_other_seeds():
+    catboost = pytest.importorskip("catboost")
+    X, y, _, _ = make_data("binary")
+    for own in ({}, {"random_seed": 3}, {"random_state": 3}):
+        model = catboost.CatBoostClassifier(
+            iterations=4, rsm=0.3, verbose=False, allow_writing_files=False, **own
+        )
+        comparison = compare_stopping_rules(
+            model, X, y, cv=2, n_repeats=2, random_state=0, rules=["brier"]
+        )
+        one, two = (t.validation["brier"] for t in comparison.trajectories[:2])
+        assert not np.array_equal(one, two)
+
+
+def test_weights_must_leave_two_classes_to_train_on():
+    X, y, X_val, y_val = make_data("binary")
+    model = EarlyStoppingClassifier(
+        FAMILIES["HistGradientBoosting"](), validation_split="last"
+    )
+    weight = np.where((y == 1) & (np.arange(300) < 270), 0.0, 1.0)
+    with pytest.raises(ValueError, match="at least two classes with positive weight"):
+        model.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("n_stages", [None, "a", 5.5, 0])
+def test_budgets_that_are_none(n_stages):
+    X, y, _, _ = make_data("binary")
+    inner = HistGradientBoostingClassifier(max_iter=n_stages)
+    message = f"at least one stage to train. Got {n_stages!r}"
+    with pytest.raises(ValueError, match=message):
+        EarlyStoppingClassifier(inner).fit(X, y)
+
+
+def test_a_failed_fit_leaves_no_model_of_other_classes():
+    X, y, _, _ = make_data("binary")
+    model = EarlyStoppingClassifier(FAMILIES["SGD"](), random_state=0).fit(X, y)
+    model.set_params(scoring=FailingScorer())
+    with pytest.raises(RuntimeError, match="the scorer failed"):
+        model.fit(X, np.arange(300) % 3)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    X, y, X_val, y_val = make_data("missing")
+    model = EarlyStoppingClassifier(FAMILIES["SGD"](), n_iter_no_change=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    (found,) = [w for w in caught if "training has not" in str(w.message)]
+    assert found.filename == __file__

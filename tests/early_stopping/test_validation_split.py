@@ -25,12 +25,12 @@ from tests.early_stopping.families import FAMILIES, make_data
     [
         (None, "fit requires y to be passed, but the target y is None"),
         ([1, "a"], "y must hold labels of one type. Got text beside others"),
-        (np.array([1, "a"], dtype=object), "of one type. Got labels of int and str"),
+        (np.array([1, "a"], dtype=object), "of one type. Got values of int and str"),
         (["a", None], "of one type|missing"),
-        (np.array(["a", None], dtype=object), "must not hold missing labels. Got None"),
+        (np.array(["a", None], dtype=object), "must not hold missing values. Got None"),
         (np.array([1.0, np.nan]), "y contains NaN"),
-        (np.array(["a", np.nan], dtype=object), "missing labels. Got nan"),
-        (pd.Series(["a", pd.NA], dtype=object), "missing labels. Got <NA>"),
+        (np.array(["a", np.nan], dtype=object), "missing values. Got nan"),
+        (pd.Series(["a", pd.NA], dtype=object), "missing values. Got <NA>"),
         ([0.5, 1.5], "Unknown label type: continuous"),
     ],
 )
@@ -46,9 +46,9 @@ def test_bad_labels_name_the_parameter(name):
     bad = data[name].astype(object)
     bad[3] = None
     for model in (EarlyStoppingClassifier(FAMILIES["SGD"]()), CNNClassifier()):
-        with pytest.raises(ValueError, match=f"{name} must not hold missing labels"):
+        with pytest.raises(ValueError, match=f"{name} must not hold missing values"):
             model.fit(**data | {name: bad})
-    with pytest.raises(ValueError, match="y_val must hold labels of the type that y"):
+    with pytest.raises(ValueError, match="labels to score must be of the type of"):
         EarlyStoppingClassifier(FAMILIES["SGD"]()).fit(
             **data | {"y_val": y_val == "red"}
         )
@@ -112,6 +112,41 @@ def test_splitters_that_are_none(split):
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
+
+
+class NoSplit:
+    def split(self, X, y=None, groups=None):
+        yield from ()
+
+
+class NoValidation:
+    def split(self, X, y=None, groups=None):
+        yield np.arange(len(X)), np.arange(0)
+
+
+@pytest.mark.parametrize("split", [NoSplit(), NoValidation()])
+def test_splitters_without_a_validation_part(split):
+    X, y, _, _ = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split=split)
+    with pytest.raises(
+        ValueError, match="'validation_split' parameter must give a spl"
+    ):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.zeros((300, 2)), r"groups must be 1-dimensional. Got shape \(300, 2\)"),
+        (["a", None] * 150, "groups must not hold missing values. Got None"),
+        (np.zeros(10), "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_groups(groups, message):
+    X, y, _, _ = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split="last")
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, groups=groups)
 
 
 def test_last_rows_of_each_group():

@@ -346,6 +346,7 @@ def test_a_class_that_training_lacks():
         ({"rules": ["brier", len]}, "'rules'.*list of str"),
         ({"rules": ["brier", "brier"]}, "'rules'.*different names"),
         ({"rules": {"target": "accuracy"}}, "'rules'.*none of them 'target'"),
+        ({"rules": {"mine": 3}}, r"rules\['mine'\].*Got 3"),
         ({"rules": ["brierr"]}, "'rules'.*'penalized_brier'.*'brierr'"),
         ({"cv": []}, "'cv'.*at least one fold"),
         ({"cv": HBlockSplit(5, n_validation_blocks=0)}, "'cv'.*validation part"),
@@ -384,11 +385,19 @@ def test_folds_may_be_given_as_rows():
     assert one.records == other.records
 
 
-def test_groups_stay_together_by_default():
+@pytest.mark.parametrize("cv", [3, np.int64(3)])
+def test_groups_stay_together_by_default(cv):
     X, y = make_data()
     groups = np.arange(240) // 10
-    comparison = compare_stopping_rules(make_hgb(), X, y, groups=groups, cv=3)
+    comparison = compare_stopping_rules(make_hgb(), X, y, groups=groups, cv=cv)
     assert all(t.n_rows["test"] % 10 == 0 for t in comparison.trajectories)
+
+
+def test_folds_may_be_lists():
+    X, y = make_data()
+    folds = [(train.tolist(), test.tolist()) for train, test in KFold(2).split(X)]
+    comparison = compare_stopping_rules(make_hgb(), X, y, cv=folds, random_state=0)
+    assert len(comparison.trajectories) == 2
 
 
 def made_up(n_folds=4, n_repeats=2):

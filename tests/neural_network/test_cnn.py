@@ -12,6 +12,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
@@ -249,6 +250,59 @@ def test_weights_of_samples_and_classes(data):
         small_cnn(max_iter=2, class_weight={"one": 2.0, "three": 1.0}).fit(
             X[known], y[known], **options
         )
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_balanced_classes_are_those_of_the_training_part(data, wrapped):
+    X, y, *_ = data
+    order = np.r_[np.flatnonzero(y == "one")[:40], np.flatnonzero(y == "two")]
+    X, y = X[order], y[order]
+    options = {"validation_split": "last", "validation_fraction": 0.5}
+    n_val = round(0.5 * len(y))
+    train, val = slice(0, len(y) - n_val), slice(len(y) - n_val, None)
+    counts = {label: np.sum(y[train] == label) for label in ("one", "two")}
+    total = len(y) - n_val
+    explicit = {label: total / (2 * n) for label, n in counts.items()}
+    models = [
+        small_cnn(max_iter=3, class_weight=weight) for weight in ("balanced", explicit)
+    ]
+    if wrapped:
+        models = [EarlyStoppingClassifier(model, **options) for model in models]
+    else:
+        models = [model.set_params(**options) for model in models]
+    one, two = (model.fit(X, y).predict_proba(X[val]) for model in models)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_lazy_layers_are_seeded(data):
+    X, y, *_ = data
+
+    def build(n_channels, length, n_classes):
+        return torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.LazyLinear(8), torch.nn.Linear(8, n_classes)
+        )
+
+    fitted = [small_cnn(module=build, max_iter=2).fit(X, y) for _ in range(2)]
+    np.testing.assert_array_equal(*(weights(model) for model in fitted))
+
+
+def test_data_frames_for_both_parts_warn_of_nothing(data):
+    X, y, X_val, y_val = data
+    frames = [
+        pd.DataFrame(part[:, 0], columns=[f"t{k}" for k in range(16)])
+        for part in (X, X_val)
+    ]
+    model = small_cnn(max_iter=1).fit(frames[0], y, X_val=frames[1], y_val=y_val)
+    assert list(model.feature_names_in_) == list(frames[0].columns)
+
+
+def test_a_failed_fit_leaves_no_network_of_other_classes(data):
+    X, y, *_ = data
+    model = small_cnn(max_iter=1).fit(X, y)
+    with pytest.raises(ValueError, match="'device' parameter"):
+        model.set_params(device="cuda:7").fit(X, np.arange(len(y)) % 4)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_validation_weights_are_in_the_score(data):

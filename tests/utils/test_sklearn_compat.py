@@ -1,6 +1,7 @@
 """Fails loudly when scikit-learn changes a private name that we rely on."""
 
 import ast
+import importlib
 import re
 from numbers import Real
 from pathlib import Path
@@ -176,6 +177,7 @@ def test_array_namespace():
 def test_rows():
     for table in ([[1], [2], [3]], np.arange(3).reshape(-1, 1), csr_matrix(np.eye(3))):
         assert _sklearn_compat.count_rows(table) == 3
+        assert _sklearn_compat.count_features(table) in (1, 3)
         part = _sklearn_compat.take_rows(table, np.array([2, 0]))
         assert _sklearn_compat.count_rows(part) == 2
 
@@ -196,6 +198,12 @@ def test_callbacks_begin():
     context = _sklearn_compat.begin_callbacks(Estimator(), max_subtasks=3)
     assert context.max_subtasks == 3
     assert context.subcontext(task_name="stage").task_id == 0
+
+
+def test_the_types_of_models_exist():
+    for name in _sklearn_compat.MODEL_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute)
 
 
 def make_hist(**params):

@@ -6,24 +6,18 @@ from sklearn_superior.early_stopping.stages._base import Checkpointed, Stages
 
 __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
 
-# The adapter of a class, given as "module.Class" so that no library has to be
-# imported, is found in this module under this name when it is needed. The bases of
-# an estimator's class are looked up in their order.
-_ADAPTERS: dict = {
-    "sklearn.ensemble._gb.GradientBoostingClassifier": (
-        "_sklearn",
-        "GradientBoostingStages",
-    ),
-    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
-    ".HistGradientBoostingClassifier": ("_sklearn", "hist_stages"),
-    "sklearn.ensemble._weight_boosting.AdaBoostClassifier": (
-        "_sklearn",
-        "AdaBoostStages",
-    ),
-    "xgboost.sklearn.XGBClassifier": ("_xgboost", "XGBoostStages"),
-    "lightgbm.sklearn.LGBMClassifier": ("_lightgbm", "LightGBMStages"),
-    "catboost.core.CatBoostClassifier": ("_catboost", "CatBoostStages"),
+# The adapters by package and name of the class, so that no library is imported before
+# it is used: the module of this folder, and what to call in it. The bases of a class
+# are looked up in their order.
+_ADAPTERS = {
+    ("sklearn", "GradientBoostingClassifier"): ("_sklearn", "GradientBoostingStages"),
+    ("sklearn", "HistGradientBoostingClassifier"): ("_sklearn", "hist_stages"),
+    ("sklearn", "AdaBoostClassifier"): ("_sklearn", "AdaBoostStages"),
+    ("xgboost", "XGBClassifier"): ("_xgboost", "XGBoostStages"),
+    ("lightgbm", "LGBMClassifier"): ("_lightgbm", "LightGBMStages"),
+    ("catboost", "CatBoostClassifier"): ("_catboost", "CatBoostStages"),
 }
+_REGISTERED: dict = {}  # by the class itself
 # What any other estimator must have.
 _NEEDED = ("partial_fit", "predict_proba", "max_iter")
 
@@ -60,7 +54,7 @@ def register_stages(estimator_class, adapter):
         raise TypeError(f"estimator_class must be a class. Got {estimator_class!r}.")
     if not (isinstance(adapter, type) and issubclass(adapter, Stages)):
         raise TypeError(f"adapter must be a subclass of Stages. Got {adapter!r}.")
-    _ADAPTERS[_full_name(estimator_class)] = adapter
+    _REGISTERED[estimator_class] = adapter
 
 
 def find_stages(estimator):
@@ -71,12 +65,12 @@ def find_stages(estimator):
             f"stages, for example HistGradientBoostingClassifier(). Got {estimator!r}."
         )
     for base in type(estimator).__mro__:
-        adapter = _ADAPTERS.get(_full_name(base))
-        if isinstance(adapter, tuple):
-            module, name = adapter
-            adapter = getattr(import_module(f"{__name__}.{module}"), name)
-        if adapter is not None:
-            return adapter(estimator)
+        if base in _REGISTERED:
+            return _REGISTERED[base](estimator)
+        key = (base.__module__.partition(".")[0], base.__name__)
+        if key in _ADAPTERS:
+            module, name = _ADAPTERS[key]
+            return getattr(import_module(f"{__name__}.{module}"), name)(estimator)
     lacking = {name: _why_absent(estimator, name) for name in _NEEDED}
     lacking = {name: reason for name, reason in lacking.items() if reason}
     if not lacking:
@@ -93,13 +87,9 @@ def find_stages(estimator):
 
 
 def _why_absent(estimator, name):
-    """Return why an attribute is not there; scikit-learn tells it as the cause."""
+    """Return why an attribute is missing; scikit-learn has the reason as the cause."""
     try:
         getattr(estimator, name)
     except AttributeError as exc:
         return str(exc.__cause__ or exc)
     return None
-
-
-def _full_name(cls):
-    return f"{cls.__module__}.{cls.__qualname__}"

@@ -3,7 +3,10 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.base import clone
+
+from sklearn_superior.utils._sklearn_compat import count_features
 
 
 class Stages(ABC):
@@ -52,8 +55,10 @@ class Stages(ABC):
     without_effect: tuple = ()
     # Whether the estimator wants the labels to be 0, 1, … instead of any.
     encodes_labels = False
-    # At most so many threads, where the adapter is told to share the machine.
+    # Maximum number of threads, or None for no limit.
     max_threads: int | None = None
+    # Packages that the result depends on besides that of the estimator.
+    packages: tuple = ()
 
     def __init__(self, estimator):
         self.estimator = estimator
@@ -84,10 +89,19 @@ class Stages(ABC):
             stop.
         """
 
-    def remember(self):  # noqa: B027
-        """Note the present stage, called from `on_stage`: `keep` may be asked for it.
+    def set_seed(self, seed):
+        """Set all random states of the estimator, which is not fitted yet."""
+        set_seeds(self.estimator, seed)
 
-        Only needed by estimators that cannot be cut back afterwards.
+    def limit_threads(self, own):
+        """Return the number of threads: the user's `own`, up to `max_threads`."""
+        most = self.max_threads
+        return own if most is None or own in range(1, most + 1) else most
+
+    def remember(self):  # noqa: B027
+        """Store the present stage; called from `on_stage`.
+
+        Only needed by adapters whose `keep` cannot cut back to any stage.
         """
 
     @abstractmethod
@@ -97,14 +111,19 @@ class Stages(ABC):
     def snapshot(self):
         """Return an estimator that predicts as the present stage does.
 
-        Called from `on_stage`, for callbacks that ask for it. None if the library
-        does not give the model away before it is trained.
+        Called from `on_stage`, for callbacks that ask for it. None if the library has
+        no model before training is over.
         """
         return None
 
     def staged_proba(self, X):
-        """Yield the probabilities of a fitted estimator, stage by stage."""
-        yield from self.estimator.staged_predict_proba(X)
+        """Return the probabilities of a fitted estimator, stage by stage."""
+        if not hasattr(self.estimator, "staged_predict_proba"):
+            raise TypeError(
+                f"{type(self.estimator).__name__} does not keep its {self.unit}s; only "
+                "boosted ensembles can be scored stage by stage after they are fitted."
+            )
+        return self.estimator.staged_predict_proba(X)
 
     def facts(self):
         """Return what `verbose` shows of the present stage, a list of str."""
@@ -131,19 +150,41 @@ class Checkpointed(ABC):
     def dump(self):
         """Return the models as bytes, by the names ``"last"`` and maybe ``"best"``.
 
-        Called from `on_stage` and after `fit`. None if there is no model to be had.
+        Called from `on_stage` and after `fit`. None if no model is available yet.
         """
 
-    def restore(self, models, n_done):
-        """Take over the models after `n_done` stages, or raise a `ValueError`."""
-        raise TypeError(f"{type(self).__name__} cannot resume.")
+    def restore(self, models, n_done, X, y, sample_weight=None):
+        """Take over the models of a checkpoint, or raise an error.
 
-    def complete(self, X, y, sample_weight=None):  # noqa: B027
-        """Prepare for `keep` where no stage is left to train, in place of `fit`."""
+        Afterwards either `fit` is called, with the same data, or `keep` if no stage is
+        left to train.
+
+        Parameters
+        ----------
+        models : dict of str to bytes
+            What `dump` returned.
+
+        n_done : int
+            Number of stages that were trained.
+
+        X, y, sample_weight : array-like
+            The training data, which the models must fit.
+        """
+        raise TypeError(f"{type(self).__name__} cannot resume.")
 
     def initial_state(self):
         """Return what training starts from besides data and parameters, as bytes."""
         return b""
+
+
+def set_seeds(estimator, seed):
+    """Set all random states of an estimator, or of the steps of a pipeline."""
+    names = [
+        name
+        for name in estimator.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    estimator.set_params(**dict.fromkeys(names, seed))
 
 
 def copy_with(estimator, **params):
@@ -164,12 +205,15 @@ def hand_over_fit(source, target, before=()):
     return target
 
 
-def count_stages(model, n_found, n_expected):
-    """Check that a restored model has as many stages as the checkpoint says."""
-    if n_found != n_expected:
+def check_restored(n_stages, n_done, n_features, X, classes, y):
+    """Check that a restored model has the stages of its scores, and fits the data."""
+    if n_stages != n_done:
         raise ValueError(
-            f"The checkpoint has {n_expected} scores, but its {type(model).__name__} "
-            f"has {n_found} stages."
+            f"The checkpoint has {n_done} scores, but its model {n_stages} stages."
+        )
+    if n_features != count_features(X) or not np.array_equal(classes, np.unique(y)):
+        raise ValueError(
+            "The checkpoint's model is for other features or classes than the data has."
         )
 
 
@@ -181,6 +225,14 @@ def two_columns(p):
     np.subtract(1, p, out=both[:, 0])
     both[:, 1] = p
     return both
+
+
+def margin_to_proba(margin):
+    """Probabilities of the classes from additive scores."""
+    margin = np.asarray(margin)
+    if margin.ndim == 1:
+        return two_columns(expit(margin))
+    return softmax(margin, axis=1)
 
 
 def stand_in_labels(X_val, y):

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
+    margin_to_proba,
     stand_in_labels,
 )
-from sklearn_superior.early_stopping.stages._xgboost import to_proba
 
 # What would judge the stages by itself; not passed on.
 _JUDGES = (
@@ -53,6 +53,12 @@ class CatBoostStages(Checkpointed, Stages):
                 "task_type='CPU'."
             )
 
+    def set_seed(self, seed):
+        # Only parameters that are set have a name here, and only one of the two may.
+        names = ("random_seed", "random_state")
+        own = [name for name in names if name in self.estimator.get_params()]
+        self.estimator.set_params(**{own[0] if own else "random_seed": seed})
+
     @property
     def n_stages(self):
         """Largest number of stages, under any of the names that CatBoost takes."""
@@ -61,13 +67,12 @@ class CatBoostStages(Checkpointed, Stages):
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         metric = _PredictionReader()
-        callback = _Callback(lambda: on_stage(to_proba(metric.latest)))
+        callback = _Callback(lambda: on_stage(margin_to_proba(metric.latest)))
         params = self.estimator.get_params()
         params = {k: v for k, v in params.items() if k not in _JUDGES}
         params |= {"eval_metric": metric, "metric_period": 1}
-        own = params.get("thread_count", -1)
-        if self.max_threads is not None and own not in range(1, self.max_threads + 1):
-            params["thread_count"] = self.max_threads
+        if self.max_threads is not None:
+            params["thread_count"] = self.limit_threads(params.get("thread_count"))
         self._model = type(self.estimator)(**params)
         with warnings.catch_warnings(), _note_interrupt(callback):
             warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
@@ -157,7 +162,7 @@ def _note_interrupt(callback):
         return
 
     def note(*_):
-        if callback.error is not None:  # the second time it is for CatBoost
+        if callback.error is not None:  # a second Ctrl-C interrupts at once
             before(*_)
         callback.error = KeyboardInterrupt()
 

@@ -7,12 +7,13 @@ import numpy as np
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
+    check_restored,
     copy_with,
     hand_over_fit,
+    margin_to_proba,
     stand_in_labels,
     two_columns,
 )
-from sklearn_superior.early_stopping.stages._xgboost import to_proba
 
 # Names under which LightGBM takes a parameter, from its documentation.
 _BUDGET = (
@@ -34,14 +35,26 @@ _SHARES = (
 ).split()
 # What draws at random, or remembers what a model file does not hold, if it is set.
 _SWITCHES = (
-    "extra_trees extra_tree use_quantized_grad cegb_penalty_split "
-    "cegb_penalty_feature_lazy cegb_penalty_feature_coupled"
+    "extra_trees extra_tree use_quantized_grad linear_tree linear_trees "
+    "cegb_penalty_split cegb_penalty_feature_lazy cegb_penalty_feature_coupled"
 ).split()
 
 
 class LightGBMStages(Checkpointed, Stages):
     """`lightgbm.LGBMClassifier`."""
 
+    # The names of the budget, and what would judge the stages by itself.
+    without_effect = (
+        *_BUDGET,
+        *_PATIENCE,
+        "early_stopping_min_delta",
+        "first_metric_only",
+        "metric",
+        "metric_types",
+        "metrics",
+        "verbose",
+        "verbosity",
+    )
     _booster = None  # what is trained
     _model = None  # the estimator that it is trained in
     _best = None
@@ -70,7 +83,7 @@ class LightGBMStages(Checkpointed, Stages):
         return next(params[name] for name in names if params.get(name) is not None)
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        from lightgbm.callback import EarlyStopException
+        from lightgbm import EarlyStopException
 
         latest, n_trained, n_stages = [], self.n_done, self.n_stages
 
@@ -89,6 +102,7 @@ class LightGBMStages(Checkpointed, Stages):
                 raise EarlyStopException(best, [])
 
         self._data = (X, y, sample_weight)
+        X_val = np.asarray(X_val) if isinstance(X_val, list) else X_val
         y_val = stand_in_labels(X_val, y)
         if "eval_X" in inspect.signature(self.estimator.fit).parameters:
             # LightGBM does not encode `eval_y`, as it does the labels of `eval_set`.
@@ -112,9 +126,9 @@ class LightGBMStages(Checkpointed, Stages):
         changed |= {name: 0 for name in _PATIENCE if name in params}
         if self.max_threads is not None:
             changed |= {
-                name: self.max_threads
+                name: self.limit_threads(params[name])
                 for name in _THREADS
-                if name in params and params[name] not in range(1, self.max_threads + 1)
+                if name in params
             }
         model = copy_with(self.estimator, **changed)
         before = dict(vars(model))
@@ -139,8 +153,7 @@ class LightGBMStages(Checkpointed, Stages):
         No public way leads from a booster to an estimator but to fit one that starts
         from it. A stage is added, and cut off again.
         """
-        from lightgbm import Booster
-        from lightgbm.callback import EarlyStopException
+        from lightgbm import Booster, EarlyStopException
 
         def cut_off(env):
             raise EarlyStopException(n_kept - 1, [])
@@ -162,47 +175,69 @@ class LightGBMStages(Checkpointed, Stages):
     def dump(self):
         return {"last": self._booster.model_to_string(num_iteration=-1).encode()}
 
-    def restore(self, models, n_done):
+    def restore(self, models, n_done, X, y, sample_weight=None):
         from lightgbm import Booster
 
         try:
             text = models["last"].decode()
-            _check_model(text)
+            n_classes = _check_model(text)
             self._booster = Booster(model_str=text)
         except Exception as exc:
             raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
-        if self._booster.current_iteration() > n_done:
-            raise ValueError(
-                f"The checkpoint has {n_done} scores, but its model "
-                f"{self._booster.current_iteration()} stages."
-            )
+        # A booster that has nothing more to learn adds no trees to its last stages.
+        n_stages = self._booster.current_iteration()
+        n_stages = n_done if n_stages < n_done else n_stages
+        classes = np.unique(y)
+        classes = classes if len(classes) == n_classes else None
+        check_restored(n_stages, n_done, self._booster.num_feature(), X, classes, y)
+        self._data = (X, y, sample_weight)
         self.n_done = self._n_trained = n_done
 
-    def complete(self, X, y, sample_weight=None):
-        self._data = (X, y, sample_weight)
-
     def staged_proba(self, X):
+        model = self.estimator
+        n_stages = model.booster_.current_iteration()
+        params = model.get_params()
+        if model.objective_ not in ("binary", "multiclass") or params.get("sigmoid"):
+            # With a link of its own; every stage is predicted from the first tree on.
+            for stage in range(n_stages):
+                yield model.predict_proba(X, num_iteration=stage + 1)
+            return
         margin = 0.0
-        for stage in range(self.estimator.booster_.current_iteration()):
-            margin = margin + self.estimator.predict_proba(
+        for stage in range(n_stages):
+            margin = margin + model.predict_proba(
                 X, raw_score=True, start_iteration=stage, num_iteration=1
             )
-            yield to_proba(margin)
+            yield margin_to_proba(margin)
 
 
 def _check_model(text):
-    """Check a model before LightGBM reads it."""
+    """Check a model before LightGBM reads it, and return its number of classes."""
     header, *blocks = text.partition("end of trees")[0].split("\nTree=")
     fields = _fields(header)
-    n_features = int(fields["max_feature_idx"]) + 1
+    n_classes, n_trees = int(fields["num_class"]), int(fields["num_tree_per_iteration"])
     if not (
         header.startswith("tree\n")
-        and len(fields["tree_sizes"].split()) == len(blocks)
-        and len(blocks) % int(fields["num_tree_per_iteration"]) == 0
+        and n_trees == n_classes
+        and len(blocks) % n_trees == 0
+        and _find_trees(text, fields["tree_sizes"]) == len(blocks)
     ):
         raise ValueError("its trees are not as many as it says")
     for block in blocks:
-        _check_tree(_fields(block), n_features)
+        _check_tree(_fields(block), n_features=int(fields["max_feature_idx"]) + 1)
+    return max(2, n_classes)
+
+
+def _find_trees(text, sizes):
+    """Count the trees that are found by their sizes, as LightGBM finds them."""
+    text = text.encode()
+    start = text.index(b"Tree=0")
+    for number, size in enumerate(map(int, sizes.split())):
+        if not text.startswith(b"Tree=%d\n" % number, start) or size < 1:
+            raise ValueError("its trees are not where it says")
+        start += size
+    if not text.startswith(b"end of trees", start):
+        raise ValueError("its trees do not end where it says")
+    return number + 1
 
 
 def _fields(text):

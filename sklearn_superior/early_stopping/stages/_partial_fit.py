@@ -7,6 +7,7 @@ import numpy as np
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
+    check_restored,
     copy_with,
     hand_over_fit,
 )
@@ -16,21 +17,20 @@ from sklearn_superior.early_stopping.stages._skops import SkopsFormat
 class PartialFitStages(SkopsFormat, Checkpointed, Stages):
     """Anything with `partial_fit`, `predict_proba` and `max_iter`."""
 
-    unit = "epoch"
     budget = "max_iter"
+    without_effect = ("early_stopping", "validation_fraction", "verbose", "warm_start")
     keeps_any_stage = False
+    _model = None  # what is trained: a copy, maybe with other parameters
     _best = None
 
-    def __init__(self, estimator):
-        super().__init__(estimator)
-        self._model = self._copy()
-
     def _copy(self):
-        # Whoever stops by itself has no partial_fit.
+        # partial_fit does not support early_stopping=True.
         stops = getattr(self.estimator, "early_stopping", None) is True
         return copy_with(self.estimator, **({"early_stopping": False} if stops else {}))
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        if self._model is None:
+            self._model = self._copy()
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         classes = np.unique(y)
         for _ in range(self.n_done, self.n_stages):
@@ -53,18 +53,18 @@ class PartialFitStages(SkopsFormat, Checkpointed, Stages):
             models["best"] = self.to_bytes(self._best)
         return models
 
-    def restore(self, models, n_done):
-        models = {
-            name: hand_over_fit(
-                self.from_bytes(data, type(self.estimator)), self._copy()
-            )
-            for name, data in models.items()
-        }
-        self._model, self._best = models["last"], models.get("best")
+    def restore(self, models, n_done, X, y, sample_weight=None):
+        restored = {}
+        for name, data in models.items():
+            model = self.from_bytes(data, type(self.estimator))
+            n_features = getattr(model, "n_features_in_", None)
+            check_restored(n_done, n_done, n_features, X, model.classes_, y)
+            restored[name] = hand_over_fit(model, self._copy())
+        self._model, self._best = restored["last"], restored.get("best")
         self.n_done = n_done
 
-    def staged_proba(self, X):
-        raise TypeError(
-            f"{type(self.estimator).__name__} does not keep its stages; only boosted "
-            "ensembles can be scored stage by stage after they are fitted."
-        )
+    @property
+    def resumes(self):
+        """Whether the state of the random numbers is part of the model."""
+        params = self.estimator.get_params()
+        return not any(isinstance(v, np.random.RandomState) for v in params.values())

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
+    check_restored,
     copy_with,
-    count_stages,
     hand_over_fit,
     stand_in_labels,
 )
@@ -29,6 +29,13 @@ from sklearn_superior.utils._warnings import warn
 class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
     """`sklearn.ensemble.GradientBoostingClassifier`."""
 
+    without_effect = (
+        "n_iter_no_change",
+        "tol",
+        "validation_fraction",
+        "verbose",
+        "warm_start",
+    )
     _model = None  # what is trained: a copy with other parameters
     _n_trained = 0
 
@@ -42,7 +49,7 @@ class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
 
         def monitor(stage, model, _):
             nonlocal staged
-            if staged is None:  # opened now, it goes on tree by tree
+            if staged is None:  # it predicts with one more tree at a time
                 staged = model.staged_predict_proba(X_val)
                 for _ in range(self.n_done):
                     next(staged)
@@ -62,9 +69,14 @@ class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
     def dump(self):
         return {"last": self.to_bytes(self.snapshot())}
 
-    def restore(self, models, n_done):
+    def restore(self, models, n_done, X, y, sample_weight=None):
         model = self.from_bytes(models["last"], GradientBoostingClassifier)
-        count_stages(model, len(model.estimators_), n_done)
+        n_trees = model.estimators_.shape[1]
+        if n_trees != (1 if len(model.classes_) == 2 else len(model.classes_)):
+            raise ValueError("The checkpoint's model lacks a tree of some class.")
+        check_restored(
+            len(model.estimators_), n_done, model.n_features_in_, X, model.classes_, y
+        )
         for tree in model.estimators_.ravel():
             _check_tree(tree.tree_, model.n_features_in_)
         self.n_done = self._n_trained = n_done
@@ -102,8 +114,8 @@ def hist_stages(estimator):
         return HistGradientBoostingStages(estimator)
     warn(
         "This version of scikit-learn has changed inside HistGradientBoosting. Early "
-        "stopping gives the same model, but takes longer, and cannot resume. A later "
-        "version of sklearn-superior may know this one."
+        "stopping gives the same model, but takes longer and writes no checkpoints. "
+        "Look for a newer version of sklearn-superior."
     )
     return PublicHistGradientBoostingStages(estimator)
 
@@ -112,6 +124,15 @@ class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
     """`sklearn.ensemble.HistGradientBoostingClassifier`."""
 
     budget = "max_iter"
+    without_effect = (
+        "early_stopping",
+        "n_iter_no_change",
+        "scoring",
+        "tol",
+        "validation_fraction",
+        "verbose",
+        "warm_start",
+    )
     _model = None
     _n_trained = 0
 
@@ -148,9 +169,11 @@ class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
         model.scoring = "loss"  # the hook means nothing to another process
         return {"last": self.to_bytes(model)}
 
-    def restore(self, models, n_done):
+    def restore(self, models, n_done, X, y, sample_weight=None):
         model = self.from_bytes(models["last"], type(self.estimator))
-        count_stages(model, model.n_iter_, n_done)
+        check_restored(
+            model.n_iter_, n_done, model.n_features_in_, X, model.classes_, y
+        )
         check_hist_trees(model)
         self._model = model
         self.n_done = self._n_trained = n_done

@@ -2,19 +2,7 @@
 
 from sklearn_superior.utils._files import read_archive
 from sklearn_superior.utils._optional import import_optional
-
-# Types that models hold besides those that skops trusts itself. Most carry numbers
-# only. Loading one runs no code of the file's choice: what a `partial` calls must be
-# in this list as well, or be a ufunc.
-_TRUSTED = {
-    "functools.partial",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.tree._tree.Tree",
-    # Prepares categories for HistGradientBoosting.
-    "sklearn.utils.validation.check_array",
-}
+from sklearn_superior.utils._sklearn_compat import MODEL_TYPES
 
 
 class SkopsFormat:
@@ -34,7 +22,7 @@ class SkopsFormat:
         try:
             read_archive(data)  # checks it
             found = set(skops.get_untrusted_types(data=data))
-            refused = found - _TRUSTED
+            refused = found - MODEL_TYPES
             model = None if refused else skops.loads(data, trusted=sorted(found))
         except Exception as exc:
             raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc

@@ -3,17 +3,19 @@
 import json
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
+    check_restored,
     copy_with,
-    count_stages,
     hand_over_fit,
+    margin_to_proba,
     two_columns,
 )
 
+_NO_PARENT = 2**31 - 1  # the parent of a root
+_MOST_CATEGORIES = 2**24  # that XGBoost knows
 _NO_PROBABILITIES = ("multi:softmax", "binary:logitraw", "binary:hinge")
 
 
@@ -21,6 +23,8 @@ class XGBoostStages(Checkpointed, Stages):
     """`xgboost.XGBClassifier`."""
 
     encodes_labels = True
+    # What would judge the stages by itself has no effect here.
+    without_effect = ("callbacks", "early_stopping_rounds", "eval_metric", "verbosity")
     _booster = None  # what is trained
 
     def __init__(self, estimator):
@@ -71,7 +75,7 @@ class XGBoostStages(Checkpointed, Stages):
             early_stopping_rounds=None,
             eval_metric=None,
             n_estimators=self.n_stages - self.n_done,
-            **self._threads(),
+            n_jobs=self.limit_threads(self.estimator.get_params().get("n_jobs")),
         )
         model.fit(
             X, y, sample_weight=sample_weight, xgb_model=self._booster, verbose=False
@@ -91,14 +95,8 @@ class XGBoostStages(Checkpointed, Stages):
             missing=params.get("missing", np.nan),
             enable_categorical=bool(params.get("enable_categorical")),
             feature_types=types,
-            nthread=params.get("n_jobs"),
+            nthread=self.limit_threads(params.get("n_jobs")),
         )
-
-    def _threads(self):
-        own = self.estimator.get_params().get("n_jobs")
-        if self.max_threads is None or own in range(1, self.max_threads + 1):
-            return {}
-        return {"n_jobs": self.max_threads}
 
     def keep(self, stage):
         hand_over_fit(self._load(stage + 1), self.estimator)
@@ -122,26 +120,31 @@ class XGBoostStages(Checkpointed, Stages):
         The state of random numbers cannot be read off, and callbacks of the user
         count the rounds of one training.
         """
+        params = self.estimator.get_params()
         draws = any(
             value not in (None, 1)
-            for name, value in self.estimator.get_params().items()
+            for name, value in params.items()
             if name.startswith(("subsample", "colsample"))
         )
-        return not (draws or self._own_callbacks())
+        one_tree = params.get("multi_strategy") == "multi_output_tree"  # not read here
+        return not (draws or one_tree or self._own_callbacks())
 
     def dump(self):
         return {"last": bytes(self._booster.save_raw("json"))}
 
-    def restore(self, models, n_done):
+    def restore(self, models, n_done, X, y, sample_weight=None):
         from xgboost import Booster
 
         try:
-            n_rounds = _check_model(json.loads(models["last"]))
+            content = json.loads(models["last"])
+            n_rounds = _check_model(content)
             self._booster = Booster()
             self._booster.load_model(bytearray(models["last"]))
         except Exception as exc:
             raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
-        count_stages(self.estimator, n_rounds, n_done)
+        params = content["learner"]["learner_model_param"]
+        classes = np.arange(max(2, int(params["num_class"])))
+        check_restored(n_rounds, n_done, int(params["num_feature"]), X, classes, y)
         self.n_done = n_done
 
     def staged_proba(self, X):
@@ -151,7 +154,7 @@ class XGBoostStages(Checkpointed, Stages):
             margin = booster.predict(
                 data, output_margin=True, iteration_range=(stage, stage + 1)
             )
-            yield to_proba(margin)
+            yield margin_to_proba(margin)
             data.set_base_margin(margin)  # the next stage adds to this one
 
 
@@ -172,18 +175,10 @@ def _first_rounds(booster, n_rounds):
     return bytearray(json.dumps(part).encode())
 
 
-def to_proba(margin):
-    """Probabilities of the classes from additive scores."""
-    margin = np.asarray(margin)
-    if margin.ndim == 1:
-        return two_columns(expit(margin))
-    return softmax(margin, axis=1)
-
-
 def _check_model(content):
-    """Check a model before XGBoost reads it, which ends the process if it is not one.
+    """Check a model before it is loaded, and return its number of rounds.
 
-    Returns its number of rounds.
+    XGBoost ends the process if it is given something else than a model.
     """
     learner = content["learner"]
     n_features = int(learner["learner_model_param"]["num_feature"])
@@ -193,8 +188,10 @@ def _check_model(content):
     model = booster["model"]
     trees, ends = model["trees"], model["iteration_indptr"]
     n_trees = int(model["gbtree_model_param"]["num_trees"])
+    n_classes = max(1, int(learner["learner_model_param"]["num_class"]))
     if not (
         n_trees == len(trees) == len(model["tree_info"]) == ends[-1]
+        and set(model["tree_info"]) <= set(range(n_classes))
         and ends[0] == 0
         and all(a < b for a, b in zip(ends, ends[1:], strict=False))
     ):
@@ -220,19 +217,42 @@ def _check_tree(tree, n_features):
         "base_weights",
     )
     columns = {name: np.asarray(tree[name]) for name in names}
-    n_weights = columns.pop("base_weights").size  # several for trees of all classes
     if any(column.shape != (n_nodes,) for column in columns.values()):
         raise ValueError("the columns of a tree are not as long as it has nodes")
     left, right = columns["left_children"], columns["right_children"]
     inner = left != -1
     children = np.r_[left[inner], right[inner]]
+    parents = columns["parents"]
     features = columns["split_indices"][inner]
     if not (
         n_nodes > 0
-        and n_weights >= n_nodes
+        and tree["tree_param"]["size_leaf_vector"] in ("0", "1")
         and np.array_equal(inner, right != -1)
         and np.all(children > np.tile(np.flatnonzero(inner), 2))
         and np.all(children < n_nodes)
+        and np.all((parents == _NO_PARENT) | ((parents >= 0) & (parents < n_nodes)))
         and np.all((features >= 0) & (features < n_features))
     ):
         raise ValueError("a tree points at nodes or features that do not exist")
+    _check_categories(tree, columns["split_type"])
+
+
+def _check_categories(tree, split_type):
+    """Check that nodes which split by categories have categories that exist."""
+    nodes, starts, sizes, values = (
+        np.asarray(tree[name], dtype=np.int64)
+        for name in (
+            "categories_nodes",
+            "categories_segments",
+            "categories_sizes",
+            "categories",
+        )
+    )
+    if not (
+        len(nodes) == len(starts) == len(sizes)
+        and np.all((split_type == 0) | (split_type == 1))
+        and np.array_equal(np.flatnonzero(split_type), nodes)
+        and np.all((starts >= 0) & (sizes >= 0) & (starts + sizes <= len(values)))
+        and np.all((values >= 0) & (values < _MOST_CATEGORIES))
+    ):
+        raise ValueError("a tree splits by categories that do not exist")

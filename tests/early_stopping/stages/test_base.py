@@ -10,8 +10,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn_superior.early_stopping import Stages
 from sklearn_superior.early_stopping.stages import Checkpointed, find_stages
 from sklearn_superior.early_stopping.stages._base import (
+    check_restored,
     copy_with,
-    count_stages,
     hand_over_fit,
     stand_in_labels,
     two_columns,
@@ -59,7 +59,7 @@ def test_the_defaults_of_an_adapter():
 
 def test_what_cannot_resume_says_so():
     with pytest.raises(TypeError, match="CatBoostStages cannot resume"):
-        find_stages(FAMILIES["CatBoost"]()).restore({}, 1)
+        find_stages(FAMILIES["CatBoost"]()).restore({}, 1, None, None)
 
 
 def test_copies_have_other_parameters_and_no_fit():
@@ -90,10 +90,21 @@ def test_attributes_that_fit_did_not_touch_are_not_handed_over():
     assert not hasattr(target, "note")
 
 
-def test_counts():
-    count_stages(SGDClassifier(), 3, 3)
-    with pytest.raises(ValueError, match="has 4 scores, but its SGDClassifier has 3"):
-        count_stages(SGDClassifier(), 3, 4)
+def test_restored_models_must_fit():
+    X, y = np.zeros((4, 3)), np.array(["a", "b", "a", "b"])
+    check_restored(5, 5, 3, X, ["a", "b"], y)
+    with pytest.raises(ValueError, match="has 4 scores, but its model 5 stages"):
+        check_restored(5, 4, 3, X, ["a", "b"], y)
+    for n_features, classes in ((2, ["a", "b"]), (3, ["a"]), (3, ["a", "c"])):
+        with pytest.raises(ValueError, match="for other features or classes"):
+            check_restored(5, 5, n_features, X, classes, y)
+
+
+def test_threads_are_limited_if_at_all():
+    stages = find_stages(SGDClassifier(loss="log_loss"))
+    assert [stages.limit_threads(own) for own in (None, -1, 1, 8)] == [None, -1, 1, 8]
+    stages.max_threads = 2
+    assert [stages.limit_threads(own) for own in (None, -1, 1, 8)] == [2, 2, 1, 2]
 
 
 def test_two_columns():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
 from sklearn_superior.early_stopping.stages import find_stages
 from tests.early_stopping.families import make_data
 
@@ -72,6 +72,7 @@ RANDOM += [
     {"extra_trees": True},
     {"extra_tree": True},
     {"use_quantized_grad": True},
+    {"linear_tree": True},
     {"data_sample_strategy": "goss"},
     {"boosting": "goss"},
     {"boosting_type": "goss"},
@@ -97,6 +98,7 @@ def test_what_does_not_resumes(params):
         {"data_sample_strategy": "goss"},
         {"use_quantized_grad": True},
         {"extra_trees": True},
+        {"linear_tree": True},
         {"feature_fraction": 0.5},
         {"bagging_fraction": 0.5, "bagging_freq": 1},
         {"sub_row": 0.5, "bagging_freq": 1},
@@ -188,6 +190,8 @@ HARM = {
     "feature beyond": lambda: spoil_line("split_feature", lambda v: ["99", *v[1:]]),
     "short column": lambda: spoil_line("threshold", lambda v: v[1:]),
     "leaves": lambda: spoil_line("leaf_value", lambda v: v[1:]),
+    "huge sizes": lambda: spoil_line("tree_sizes", lambda v: ["99999999"] * len(v)),
+    "other lengths": lambda: spoil_line("leaf_value", lambda v: ["0"] * len(v)),
     "words": lambda: spoil_line("num_leaves", lambda v: ["many"]),
 }
 
@@ -196,12 +200,46 @@ HARM = {
 def test_a_model_is_checked_before_lightgbm_reads_it(harm):
     stages = find_stages(make_model())
     with pytest.raises(ValueError, match="The checkpoint's model cannot be read"):
-        stages.restore({"last": HARM[harm]().encode()}, 3)
+        stages.restore({"last": HARM[harm]().encode()}, 3, *make_data("five")[:2])
 
 
 def test_the_number_of_stages_must_fit():
     stages = find_stages(make_model())
     with pytest.raises(ValueError, match="has 2 scores, but its model 3 stages"):
-        stages.restore({"last": saved_model().encode()}, 2)
-    stages.restore({"last": saved_model().encode()}, 3)
+        stages.restore({"last": saved_model().encode()}, 2, *make_data("five")[:2])
+    stages.restore({"last": saved_model().encode()}, 3, *make_data("five")[:2])
     assert stages.n_done == 3
+
+
+def test_the_model_must_fit_the_data():
+    X, y, _, _ = make_data("five")
+    for data in ((X[:, :5], y), (X, y == "red")):
+        with pytest.raises(ValueError, match="for other features or classes"):
+            find_stages(make_model()).restore(
+                {"last": saved_model().encode()}, 3, *data
+            )
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("binary", {}),
+        ("binary", {"sigmoid": 3.0}),
+        ("binary", {"objective": "cross_entropy"}),
+        ("five", {}),
+        ("five", {"objective": "multiclassova"}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The rows of y_proba do not sum to one")
+def test_links_of_all_kinds(kind, params):
+    X, y, X_val, y_val = make_data(kind)
+    model = fit(make_model(**params), kind)
+    scores = staged_scores(model, X_val, y_val)
+    assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-9)
+
+
+def test_lists_are_data_too():
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(make_model(), n_iter_no_change=8)
+    model.fit(X.tolist(), y.tolist(), X_val=X_val.tolist(), y_val=y_val.tolist())
+    assert_array_equal(model.validation_scores_, fit(make_model()).validation_scores_)

@@ -181,7 +181,7 @@ def restored(stages, change):
     model = stages.from_bytes(stages.dump()["last"], type(stages.estimator))
     change(model)
     again = find_stages(stages.estimator)
-    again.restore({"last": stages.to_bytes(model)}, 4)
+    again.restore({"last": stages.to_bytes(model)}, 4, X, y)
     return again
 
 
@@ -236,8 +236,11 @@ def test_the_number_of_stages_must_fit(model):
     stages = find_stages(model)
     X, y, X_val, _ = make_data("five")
     stages.fit(X, y, X_val, lambda y_proba: False)
-    with pytest.raises(ValueError, match="has 9 scores, but its .* has 4 stages"):
-        find_stages(model).restore(stages.dump(), 9)
+    with pytest.raises(ValueError, match="has 9 scores, but its model 4 stages"):
+        find_stages(model).restore(stages.dump(), 9, X, y)
+    for data in ((X[:, :5], y), (X, y == "red")):
+        with pytest.raises(ValueError, match="for other features or classes"):
+            find_stages(model).restore(stages.dump(), 4, *data)
 
 
 def test_another_class_is_refused():
@@ -245,4 +248,4 @@ def test_another_class_is_refused():
     stages = find_stages(HistGradientBoostingClassifier())
     other = stages.to_bytes(GradientBoostingClassifier())
     with pytest.raises(ValueError, match="is a GradientBoostingClassifier, not a Hist"):
-        stages.restore({"last": other}, 1)
+        stages.restore({"last": other}, 1, *make_data("five")[:2])

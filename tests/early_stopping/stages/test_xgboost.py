@@ -169,6 +169,11 @@ def test_missing_values_are_what_the_user_says():
     assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
 
 
+def training_data():
+    X, y, _, _ = make_data("five")
+    return X, np.unique(y, return_inverse=True)[1]
+
+
 def saved_model():
     stages = find_stages(make_model(n_estimators=3))
     X, y, X_val, _ = make_data("five")
@@ -203,6 +208,20 @@ HARM = {
     "cycle": lambda: spoil(set_tree("left_children", 0)),
     "feature beyond": lambda: spoil(set_tree("split_indices", 10**6)),
     "short column": lambda: spoil(lambda c, m: m["trees"][0]["split_conditions"].pop()),
+    "parents beyond": lambda: spoil(set_tree("parents", 10**7)),
+    "leaf vectors": lambda: spoil(
+        lambda c, m: m["trees"][0]["tree_param"].update(size_leaf_vector="50")
+    ),
+    "class beyond": lambda: spoil(lambda c, m: m.update(tree_info=[99] * 15)),
+    "category": lambda: spoil(set_tree("split_type", 1)),
+    "categories beyond": lambda: spoil(
+        lambda c, m: m["trees"][0].update(
+            categories_nodes=[0],
+            categories_segments=[10**6],
+            categories_sizes=[10**6],
+            split_type=[1, *m["trees"][0]["split_type"][1:]],
+        )
+    ),
     "booster": lambda: spoil(
         lambda c, m: c["learner"]["gradient_booster"].update(name="dart")
     ),
@@ -213,15 +232,55 @@ HARM = {
 def test_a_model_is_checked_before_xgboost_reads_it(harm):
     stages = find_stages(make_model())
     with pytest.raises(ValueError, match="The checkpoint's model cannot be read"):
-        stages.restore({"last": HARM[harm]()}, 3)
+        stages.restore({"last": HARM[harm]()}, 3, *training_data())
 
 
 def test_the_number_of_stages_must_fit():
     stages = find_stages(make_model())
-    with pytest.raises(ValueError, match="has 4 scores, but its XGBClassifier has 3"):
-        stages.restore({"last": saved_model()}, 4)
-    stages.restore({"last": saved_model()}, 3)
+    with pytest.raises(ValueError, match="has 4 scores, but its model 3 stages"):
+        stages.restore({"last": saved_model()}, 4, *training_data())
+    stages.restore({"last": saved_model()}, 3, *training_data())
     assert stages.n_done == 3
+
+
+def test_the_model_must_fit_the_data():
+    X, y = training_data()
+    for data in ((X[:, :5], y), (X, y % 2)):
+        with pytest.raises(ValueError, match="for other features or classes"):
+            find_stages(make_model()).restore({"last": saved_model()}, 3, *data)
+
+
+@pytest.mark.parametrize("params", [{"tree_method": "exact", "gamma": 1.0}, {}])
+@pytest.mark.parametrize("kind", ["binary", "five"])
+def test_models_of_its_own_are_not_refused(params, kind, tmp_path):
+    options = {"checkpoint_dir": tmp_path, "resume": True, "n_iter_no_change": 50}
+    whole = fit(make_model(**params), kind, n_iter_no_change=50)
+    fit(make_model(**params, n_estimators=10), kind, **options)
+    resumed = fit(make_model(**params), kind, **options)
+    assert_allclose(resumed.validation_scores_, whole.validation_scores_, rtol=1e-6)
+
+
+def test_categories_survive_a_checkpoint(tmp_path):
+    X, y = categorical_data()
+    data = {"X": X[:400], "y": y[:400], "X_val": X[400:], "y_val": y[400:]}
+    options = {"n_iter_no_change": 50}
+    inner = make_model(enable_categorical=True)
+    whole = EarlyStoppingClassifier(inner, **options).fit(**data)
+    options |= {"checkpoint_dir": tmp_path, "resume": True}
+    EarlyStoppingClassifier(
+        make_model(enable_categorical=True, n_estimators=9), **options
+    ).fit(**data)
+    resumed = EarlyStoppingClassifier(inner, **options).fit(**data)
+    assert_allclose(resumed.validation_scores_, whole.validation_scores_, rtol=1e-6)
+    shuffled = X.assign(kind=X["kind"].cat.set_categories(list("zxyw")))
+    assert_allclose(resumed.predict_proba(shuffled), whole.predict_proba(X), rtol=1e-5)
+
+
+def test_one_tree_for_all_classes_starts_anew(tmp_path):
+    model = make_model(multi_strategy="multi_output_tree", n_estimators=4)
+    options = {"checkpoint_dir": tmp_path, "resume": True}
+    one, two = (fit(model, **options) for _ in range(2))
+    assert_array_equal(one.validation_scores_, two.validation_scores_)
 
 
 def test_the_device_of_the_user_is_kept():
