@@ -194,6 +194,8 @@ class EarlyStoppingClassifier(
         """
         check_stopping_parameters(self)
         model = StagedModel(self.estimator)
+        if X is None:
+            raise ValueError("X must be array-like. Got None.")
         validate_data(self, X, y, skip_check_array=True)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         y, sample_weight, classes = check_target(y, sample_weight)

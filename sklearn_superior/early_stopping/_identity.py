@@ -104,11 +104,17 @@ def _versions(estimator, packages):
         base.__module__.partition(".")[0] for p in parts for base in type(p).__mro__
     }
     for name in sorted({*_PACKAGES, *packages, *used} - {"sklearn"}):
-        try:
-            versions[f"version of {name}"] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
+        version = _version_of(name)
+        if version is not None:
+            versions[f"version of {name}"] = version
     return versions
+
+
+def _version_of(package):
+    try:
+        return metadata.version("scikit-learn" if package == "sklearn" else package)
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
 
 
 def stable_text(value):
@@ -169,7 +175,7 @@ def _function_text(function, seen):
     captured = [cell.cell_contents for cell in function.__closure__ or ()]
     found = [function.__globals__.get(name) for name in _names_in(code)]
     for value in (*captured, *found):
-        if isinstance(value, _PLAIN):
+        if value is not None and isinstance(value, _PLAIN):
             parts.append(repr(value))
         elif isinstance(value, FunctionType) and value not in seen:
             if value.__module__ == function.__module__:
@@ -183,15 +189,16 @@ def _names_in(code):
 
 
 def _class_text(cls):
-    """Describe a class by its name, and the code of its methods."""
-    parts = []
+    """Describe a class by its name and, without a version, the code of its methods."""
+    parts, seen = [], set()
     for base in cls.__mro__[:-1]:
+        if _version_of(base.__module__.partition(".")[0]) is not None:
+            continue
         for name, value in vars(base).items():
             value = getattr(value, "fget", None) or getattr(value, "__func__", value)
-            code = getattr(value, "__code__", None)
-            if isinstance(code, CodeType):
-                parts.append(f"{name} {_code_text(code)}")
-    return f"{_class_name(cls)} {_digest_of_text(parts)}"
+            if isinstance(value, FunctionType):
+                parts.append(f"{name} {_function_text(value, seen)}")
+    return f"{_class_name(cls)} {_digest_of_text(parts)}" if parts else _class_name(cls)
 
 
 def _digest_of_text(parts):
@@ -212,7 +219,7 @@ def _text_of_object(value):
             f"a {type(value).__qualname__} object has no __repr__ that shows its "
             "values, so that it cannot be compared. Define one, or use a function"
         )
-    return f"{_class_name(type(value))} {value!r}"
+    return f"{_class_text(type(value))} {value!r}"
 
 
 def _is_importable(function):

@@ -11,7 +11,7 @@ early stopping beyond its public names stands in `__all__`.
 """
 
 import math
-from copy import deepcopy
+from copy import copy, deepcopy
 from numbers import Integral
 
 import numpy as np
@@ -161,12 +161,9 @@ class StagedModel:
         last_step = self.stages.estimator if last_step is None else last_step
         if not isinstance(self._whole, Pipeline):
             return last_step
-        name, _ = self._whole.steps[-1]
-        return Pipeline([*self._whole.steps[:-1], (name, last_step)], **self._options())
-
-    def _options(self):
-        params = self._whole.get_params(deep=False)
-        return {name: value for name, value in params.items() if name != "steps"}
+        whole = copy(self._whole)
+        whole.steps = [*whole.steps[:-1], (whole.steps[-1][0], last_step)]
+        return whole
 
     def identify(self, scoring, data):
         """Return the identity of this training, and what of it is not stable."""

@@ -285,6 +285,20 @@ def test_constants_and_helpers_of_a_function_are_part_of_it(function, monkeypatc
         assert stable_text(function) != before
 
 
+class OwnClass:
+    def transform(self, X):
+        return FACTOR * X
+
+    def __repr__(self):
+        return "OwnClass()"
+
+
+def test_constants_that_methods_read_are_part_of_a_class(monkeypatch):
+    before = stable_text(OwnClass)
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
+    assert stable_text(OwnClass) != before
+
+
 @pytest.mark.parametrize("make", [csr_matrix, pd.DataFrame, lambda X: X.tolist()])
 def test_tables_as_parameters_are_compared_by_value(make):
     big = np.zeros((200, 30))

@@ -61,6 +61,12 @@ def test_parameters_of_the_network(params, message):
         EarlyStoppingClassifier(CNNClassifier(**params)).fit(X, y)
 
 
+def test_no_data():
+    model = EarlyStoppingClassifier(HistGradientBoostingClassifier())
+    with pytest.raises(ValueError, match="X must be array-like. Got None"):
+        model.fit(None, [0, 1])
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
