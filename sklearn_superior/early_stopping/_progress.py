@@ -37,12 +37,15 @@ class Progress:
             "metadata": None if weight is None else {"sample_weight": weight},
         }
         self._fitted_attributes = fitted_attributes
-        self.context = begin_callbacks(classifier, max_subtasks=stages.n_stages)
-        self.context.call_on_fit_task_begin(**self._data)
         self._start = perf_counter()
+        self.context = begin_callbacks(classifier, max_subtasks=stages.n_stages)
+        if self.context is not None:
+            self.context.call_on_fit_task_begin(**self._data)
 
     def begin_stage(self):
         """Report that a stage is about to be trained."""
+        if self.context is None:
+            return
         self._stage = self.context.subcontext(task_name=self.stages.unit)
         self._stage.call_on_fit_task_begin(**self._data)
 
@@ -50,6 +53,8 @@ class Progress:
         """Report that it is trained; return whether a callback wants to stop."""
         if self.classifier.verbose:
             self._print()
+        if self.context is None:
+            return False
         stop = self._stage.call_on_fit_task_end(
             **self._data, reconstruction_attributes=self._fitted_attributes
         )
@@ -68,6 +73,7 @@ class Progress:
 
     def finished(self, fitted_attributes):
         """Report the end."""
-        self.context.call_on_fit_task_end(
-            **self._data, reconstruction_attributes=fitted_attributes
-        )
+        if self.context is not None:
+            self.context.call_on_fit_task_end(
+                **self._data, reconstruction_attributes=fitted_attributes
+            )

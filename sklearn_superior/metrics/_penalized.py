@@ -9,6 +9,7 @@ from sklearn_superior.metrics._reduce import (
     conclude,
     loss_findings,
     loss_sums,
+    loss_total,
     sample_losses,
 )
 from sklearn_superior.metrics._rules import RULES
@@ -190,7 +191,7 @@ class PreparedLoss:
 
     Labels, weights and options are checked once. A call pays for the pass over the
     probabilities, a NumPy array with a column for each of the sorted `labels`, or with
-    the second of two alone.
+    the second of two alone. The values of the first forecast are checked as well.
     """
 
     def __init__(
@@ -217,13 +218,18 @@ class PreparedLoss:
         forecast.targets = KnownTargets(index)
         self._forecast, self._rule = forecast, rule
         self._options = {"penalty": rule.penalty(penalty, len(labels)), "ties": ties}
+        self._is_first = True
         self._scale = rule.scale(scale, len(labels))
         self._weight = weight if normalize else 1.0
 
     def __call__(self, y_proba):
         """Return the loss of probabilities for the same rows."""
         replace_proba(self._forecast, y_proba)
-        total, _ = loss_sums(self._forecast, self._rule, **self._options)
+        if self._is_first:
+            total, _ = loss_sums(self._forecast, self._rule, **self._options)
+            self._is_first = False
+        else:
+            total = loss_total(self._forecast, self._rule, **self._options)
         return total * self._scale / self._weight
 
 

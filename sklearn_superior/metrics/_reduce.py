@@ -36,6 +36,17 @@ def loss_findings(forecast, rule, *, penalty, ties):
         return _merged(forecast, findings)
 
 
+def loss_total(forecast, rule, *, penalty, ties):
+    """Weighted sum of the losses alone, of values in NumPy that need no checks."""
+    total = 0.0
+    with np.errstate(all="ignore"):
+        for block, loss in _losses(forecast, rule, penalty, ties, checks=False):
+            total += float(
+                (loss if block.weight is None else loss * block.weight).sum()
+            )
+    return total
+
+
 def sample_losses(forecast, rule, *, penalty, ties):
     """Loss of every sample, on the device of the forecast."""
     findings, losses = [], []
@@ -64,15 +75,16 @@ def class_weights(forecast):
 class _Block:
     """Some rows: `p_true` (m,), `p_rest` (n_classes, m), `index` and `weight` (m,)."""
 
-    def __init__(self, forecast, start, stop, workspace):
+    def __init__(self, forecast, start, stop, workspace, checks):
         xp = forecast.xp
         self.index, self.n_bad = forecast.targets.read(start, stop)
         self.weight = forecast.sample_weight
         if self.weight is not None:
             self.weight = _as_dtype(self.weight[start:stop], forecast.dtype, xp)
         proba = forecast.proba[start:stop, ...]
-        # Read first, in the input's dtype: what follows finds it in the cache.
-        self.low, self.high = _min(proba, xp), _max(proba, xp)
+        if checks:
+            # Read first, in the input's dtype: what follows finds it in the cache.
+            self.low, self.high = _min(proba, xp), _max(proba, xp)
         self.is_full = proba.ndim == 2
         if xp is np:
             self._split_on_host(proba, forecast, workspace)
@@ -146,7 +158,7 @@ def _as_dtype(array, dtype, xp):
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 
-def _blocks(forecast):
+def _blocks(forecast, checks=True):
     n_samples, n_classes = forecast.n_samples, forecast.n_classes
     size = _HOST_BLOCK if forecast.xp is np else _DEVICE_BLOCK
     # Rows must not be too few where there are many classes, nor the block too large.
@@ -156,14 +168,15 @@ def _blocks(forecast):
     if forecast.xp is np:  # the same memory serves block after block
         workspace = np.empty(rows * n_classes), np.arange(rows)
     for start in range(0, n_samples, rows):
-        yield _Block(forecast, start, min(start + rows, n_samples), workspace)
+        stop = min(start + rows, n_samples)
+        yield _Block(forecast, start, stop, workspace, checks)
 
 
-def _losses(forecast, rule, penalty, ties):
+def _losses(forecast, rule, penalty, ties, checks=True):
     """Yield every block with the losses of its rows."""
     xp = forecast.xp
     penalty = rule.penalty(penalty, forecast.n_classes)
-    for block in _blocks(forecast):
+    for block in _blocks(forecast, checks):
         loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
         if penalty:
             loss = loss + penalty * block.wrong(ties, xp)

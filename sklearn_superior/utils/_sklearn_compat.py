@@ -115,7 +115,9 @@ def check_parameters(estimator, constraints):
 
 
 def begin_callbacks(estimator, max_subtasks):
-    """Return the context in which the callbacks of an estimator are called."""
+    """Return the context of the callbacks of an estimator; None if it has none."""
+    if not getattr(estimator, "_skl_callbacks", None):
+        return None
     return estimator._init_callback_context(max_subtasks=max_subtasks)
 
 

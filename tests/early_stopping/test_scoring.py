@@ -51,7 +51,7 @@ def test_equals_the_plain_scorer(forecast, name):
     score = StageScorer(name, classes, X, y, weight)
     expected = plain(get_scorer(name), classes, X, y, y_proba, weight)
     assert_allclose(score(y_proba), expected, rtol=1e-13)
-    assert score(y_proba) == score(y_proba)
+    assert score(y_proba) == score(y_proba) == score(y_proba)
 
 
 @given(
