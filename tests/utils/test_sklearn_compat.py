@@ -11,7 +11,7 @@ import pytest
 import sklearn.metrics
 from scipy.sparse import csr_matrix
 from sklearn import config_context
-from sklearn.callback import CallbackSupportMixin, ProgressBar
+from sklearn.callback import CallbackSupportMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import _scorer, make_scorer, recall_score
@@ -195,9 +195,15 @@ def test_callbacks_begin():
     class Estimator(CallbackSupportMixin):
         pass
 
+    class Callback:
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = on_fit_task_end = setup
+
     estimator = Estimator()
     assert _sklearn_compat.begin_callbacks(estimator, max_subtasks=3) is None
-    estimator.set_callbacks(ProgressBar())
+    estimator.set_callbacks(Callback())
     context = _sklearn_compat.begin_callbacks(estimator, max_subtasks=3)
     assert context.max_subtasks == 3
     assert context.subcontext(task_name="stage").task_id == 0
