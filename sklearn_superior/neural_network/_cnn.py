@@ -305,6 +305,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         stages = CNNStages(self, checked=True)
         data = self._check_training(X, y, sample_weight, reset=not stages.continues)
         check_consistent_length(X, groups)
+        given = {"X": X, "X_val": X_val}
         if X_val is not None and self.early_stopping:
             X_val = check_windows(self, X_val, reset=False, name="X_val")
         split = split_validation(
@@ -314,6 +315,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             groups,
             validates=self.early_stopping,
         )
+        split.inputs |= given  # with the names and types of a data frame
         weights = ClassWeights(self.class_weight, split.train.y)
         for rows in (split.train, split.val):
             if rows is not None:

@@ -371,6 +371,21 @@ def test_other_values_in_any_table_are_refused(tmp_path, kind):
     assert_array_equal(model.fit(**data).predict_proba(make(X_val)), first)
 
 
+def test_names_and_types_count_for_the_network_as_well(tmp_path):
+    pytest.importorskip("torch")
+    X, y, X_val, y_val = make_data("five")
+    frame, frame_val = (pd.DataFrame(part).add_prefix("x") for part in (X, X_val))
+    data = {"X": frame, "y": y, "X_val": frame_val, "y_val": y_val}
+    model = resumable("CNN").set_params(
+        max_iter=2, checkpoint_dir=tmp_path, resume=True
+    )
+    first = model.fit(**data).predict_proba(frame_val)
+    other = {"X": frame.add_prefix("a"), "X_val": frame_val.add_prefix("a")}
+    refuse(model, data | other, "What differs: X, X_val")
+    refuse(model, data | {"X": frame.astype("float32")}, "What differs: X")
+    assert_array_equal(model.fit(**data).predict_proba(frame_val), first)
+
+
 def test_another_split_is_refused(tmp_path):
     X, y, _, _ = make_data("five")
     groups = np.arange(300) % 5
