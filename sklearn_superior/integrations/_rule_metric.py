@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._penalized import weighted_sums
+from sklearn_superior.metrics._reduce import (
+    LossSums,
+    check_forecast,
+    check_options,
+    sum_losses,
+)
 from sklearn_superior.metrics._rules import find_rule
-from sklearn_superior.metrics._validation import check_total
 
 
 class RuleMetric:
@@ -28,9 +32,8 @@ class RuleMetric:
                 f"Got {sorted(options)}."
             )
         self.rule = rule
-        self._options = {"penalty": penalty} | options
-        # A bad value is told now and not in the middle of training.
-        self.mean(np.array([0, 1]), np.array([0.5, 0.5]))
+        self._options = {"penalty": penalty, "ties": "first"} | options
+        check_options(table_row, **self._options)
 
     @property
     def __name__(self):
@@ -38,24 +41,23 @@ class RuleMetric:
 
     def mean(self, y_true, y_proba, weight=None):
         """Mean loss of class numbers and probabilities."""
-        total, weight = self.sums(y_true, y_proba, weight)
-        check_total(weight)
-        return total / weight
+        sums = self.sums(y_true, y_proba, weight)
+        sums.check()
+        return float(sums.loss / sums.weight)
 
     def sums(self, y_true, y_proba, weight=None):
-        """Weighted sum of the losses and sum of the weights, which may be 0."""
+        """Sum over the rows, of which there may be none."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
-            return 0.0, 0.0
+            return LossSums(loss=0.0, weight=0.0)
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-        return weighted_sums(
-            find_rule(self.rule)[0],
+        forecast = check_forecast(
             y_true,
             y_proba,
             sample_weight=None if weight is None or len(weight) == 0 else weight,
             labels=np.arange(n_classes),
-            **self._options,
         )
+        return sum_losses(forecast, find_rule(self.rule)[0], **self._options)
 
     def __deepcopy__(self, memo):
         return self  # it never changes, and CatBoost copies what clone compares

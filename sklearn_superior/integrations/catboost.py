@@ -7,6 +7,8 @@ from sklearn_superior.integrations._rule_metric import RuleMetric
 
 __all__ = ["EvalMetric"]
 
+_LOSS_FUNCTIONS = ("Logloss", "MultiClass", "MultiClassOneVsAll")
+
 
 class EvalMetric(RuleMetric):
     """Metric for CatBoost; lower is better.
@@ -17,14 +19,20 @@ class EvalMetric(RuleMetric):
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
         one of these without ``"penalized_"``.
 
+    loss_function : {"Logloss", "MultiClass", "MultiClassOneVsAll"}, default=None
+        The loss that CatBoost minimises, of which the metric is not informed. None is
+        ``"Logloss"`` for two classes and ``"MultiClass"`` for more, with an error if
+        the scores look like those of ``"MultiClassOneVsAll"``.
+
     **options : dict
         Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.
 
     Notes
     -----
-    For ``CatBoostClassifier(eval_metric=EvalMetric())`` with the losses ``"Logloss"``
-    and ``"MultiClass"``. CatBoost calls it with additive scores, not probabilities,
-    and with the numbers of the classes. In `evals_result_` it is listed as EvalMetric.
+    For ``CatBoostClassifier(eval_metric=EvalMetric())``. CatBoost calls it with
+    additive scores, not probabilities, and with the numbers of the classes. The value
+    is the loss of `predict_proba`, whose rows do not sum to one with
+    ``"MultiClassOneVsAll"``. In `evals_result_` it is listed as EvalMetric.
 
     Examples
     --------
@@ -48,8 +56,14 @@ class EvalMetric(RuleMetric):
     True
     """
 
-    def __init__(self, rule="penalized_brier", **options):
+    def __init__(self, rule="penalized_brier", *, loss_function=None, **options):
         super().__init__(rule, **options)
+        if loss_function not in (None, *_LOSS_FUNCTIONS):
+            raise ValueError(
+                f"The 'loss_function' parameter must be one of {_LOSS_FUNCTIONS} or "
+                f"None. Got {loss_function!r}."
+            )
+        self.loss_function = loss_function
 
     def is_max_optimal(self):
         """Tell CatBoost that lower is better."""
@@ -58,8 +72,30 @@ class EvalMetric(RuleMetric):
     def evaluate(self, approxes, target, weight):
         """Return the weighted sum of the losses and the sum of the weights."""
         scores = np.array([np.asarray(column) for column in approxes])
-        y_proba = expit(scores[0]) if len(scores) == 1 else softmax(scores, axis=0).T
-        return self.sums(target, y_proba, weight)
+        sums = self.sums(target, self._to_probabilities(scores), weight)
+        if self.loss_function == "MultiClassOneVsAll":
+            sums.tolerance = np.inf
+        sums.check(allow_no_weight=True)
+        return sums.loss, sums.weight
+
+    def _to_probabilities(self, scores):
+        """Turn scores of shape (n_classes, n) into what `predict_proba` returns."""
+        if len(scores) == 1:
+            return expit(scores[0])
+        if self.loss_function == "MultiClassOneVsAll":
+            return expit(scores.T)
+        # The gradients of the MultiClass loss add up to zero, and so do its scores.
+        off = np.abs(scores.sum(axis=0))
+        if self.loss_function is None and np.any(
+            off > 1e-6 * (1 + np.abs(scores).sum(0))
+        ):
+            raise ValueError(
+                "The scores of the classes do not add up to zero, as those of the loss "
+                "MultiClass do. Pass the loss to the metric: "
+                "EvalMetric(loss_function='MultiClassOneVsAll'), or 'MultiClass' if "
+                "the data has a baseline."
+            )
+        return softmax(scores, axis=0).T
 
     def get_final_error(self, error, weight):
         """Return the mean from the two sums."""

@@ -4,23 +4,49 @@ Every block of rows is reduced to a few sums where it lies, and these are merged
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import isnan
+from operator import add
 
 import numpy as np
 
-from sklearn_superior.metrics._labels import HostTargets, unique_labels
-from sklearn_superior.metrics._penalized import findings, make_loss, weighted_sums
-from sklearn_superior.metrics._reduce import conclude, merge_findings
-from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import (
+from sklearn_superior.metrics._reduce import (
+    LossSums,
     as_host_array,
     check_forecast,
-    check_total,
+    check_options,
+    encode_labels,
+    sum_losses,
+    unique_labels,
 )
+from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.utils._optional import import_optional
 
-_DOC = """Penalized {title} of Dask arrays and data frames; lower is better.
+__all__ = [
+    "penalized_brier_score_loss",
+    "penalized_log_loss",
+    "penalized_spherical_loss",
+]
+
+_HOW_TO_KNOW_SIZES = (
+    "Divide the data alike, or pass arrays of known sizes: "
+    "array.compute_chunk_sizes(), frame.to_dask_array().compute_chunk_sizes()."
+)
+
+
+def penalized_brier_score_loss(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    scale="sum",
+):
+    """Penalized Brier score of Dask arrays and data frames; lower is better.
 
     Parameters
     ----------
@@ -35,44 +61,224 @@ _DOC = """Penalized {title} of Dask arrays and data frames; lower is better.
     sample_weight : dask array or series, or array-like, default=None
         Sample weights.
 
-    {options}{own_option}
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`. A block that lacks
+        classes is then scored once more for each of them: pass `labels` if many do.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    scale : {"sum", "mean", "half"}, default="sum"
+        Factor of the whole loss, penalty included.
 
     Returns
     -------
     loss : dask array of shape ()
-        The weighted mean of the samples' losses{or_sum}. Nothing is computed before
-        ``loss.compute()`` or ``float(loss)``; then every block of rows is read once
-        and reduced to a few sums, and only these are moved.
+        The weighted mean of the losses of the samples. It is lazy:
+        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
+        block of rows is read once, and only a few sums are transferred.
 
     See Also
     --------
-    sklearn_superior.metrics.{loss_name} : The loss of data in memory, with the formula.
+    sklearn_superior.metrics.penalized_brier_score_loss : The loss in memory.
 
     Notes
     -----
-    A block may be empty or lack some classes. If `labels` is None, such a block is
-    scored once more for each class that it lacks: pass `labels` if many do.
-
-    `y_true` and `sample_weight` are brought into the blocks of `y_proba`. Where the
-    sizes of blocks are not known, as in data frames, there must be as many blocks, and
-    as many rows in each, which is checked when the loss is computed.
+    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
+    empty. Where the sizes of blocks are not known, as in data frames, there must be as
+    many blocks, and as many rows in each, which is checked when the loss is computed.
 
     Examples
     --------
     >>> import dask.array as da
-    >>> from sklearn_superior.integrations.dask import {loss_name}
+    >>> from sklearn_superior.integrations.dask import penalized_brier_score_loss
     >>> y_true = da.from_array([1, 1], chunks=1)
     >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
-    >>> loss = {loss_name}(y_true, y_proba, labels=[0, 1, 2])
+    >>> loss = penalized_brier_score_loss(y_true, y_proba, labels=[0, 1, 2])
     >>> float(loss)
-    {example:.5f}
+    0.92013
     """
+    return _lazy_mean_loss(
+        RULES["brier"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        scale=scale,
+    )
 
 
-_HOW_TO_KNOW_SIZES = (
-    "Divide the data alike, or pass arrays of known sizes: "
-    "array.compute_chunk_sizes(), frame.to_dask_array().compute_chunk_sizes()."
-)
+def penalized_log_loss(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    normalize=True,
+):
+    """Penalized log loss of Dask arrays and data frames; lower is better.
+
+    Parameters
+    ----------
+    y_true : dask array, series or data frame, or array-like
+        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
+
+    y_proba : dask array, series or data frame
+        Predicted probabilities of shape (n_samples, n_classes), with the columns in
+        the order of the sorted labels, whatever their names are in a data frame; or
+        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
+
+    sample_weight : dask array or series, or array-like, default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`. A block that lacks
+        classes is then scored once more for each of them: pass `labels` if many do.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    normalize : bool, default=True
+        Return the weighted mean if True, else the weighted sum.
+
+    Returns
+    -------
+    loss : dask array of shape ()
+        The weighted mean of the losses of the samples, or their sum. It is lazy:
+        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
+        block of rows is read once, and only a few sums are transferred.
+
+    See Also
+    --------
+    sklearn_superior.metrics.penalized_log_loss : The loss in memory.
+
+    Notes
+    -----
+    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
+    empty. Where the sizes of blocks are not known, as in data frames, there must be as
+    many blocks, and as many rows in each, which is checked when the loss is computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_superior.integrations.dask import penalized_log_loss
+    >>> y_true = da.from_array([1, 1], chunks=1)
+    >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
+    >>> loss = penalized_log_loss(y_true, y_proba, labels=[0, 1, 2])
+    >>> float(loss)
+    1.44539
+    """
+    return _lazy_mean_loss(
+        RULES["log_loss"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        normalize=normalize,
+    )
+
+
+def penalized_spherical_loss(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    normalize=True,
+):
+    """Penalized spherical loss of Dask arrays and data frames; lower is better.
+
+    Parameters
+    ----------
+    y_true : dask array, series or data frame, or array-like
+        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
+
+    y_proba : dask array, series or data frame
+        Predicted probabilities of shape (n_samples, n_classes), with the columns in
+        the order of the sorted labels, whatever their names are in a data frame; or
+        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
+
+    sample_weight : dask array or series, or array-like, default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`. A block that lacks
+        classes is then scored once more for each of them: pass `labels` if many do.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    normalize : bool, default=True
+        Return the weighted mean if True, else the weighted sum.
+
+    Returns
+    -------
+    loss : dask array of shape ()
+        The weighted mean of the losses of the samples, or their sum. It is lazy:
+        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
+        block of rows is read once, and only a few sums are transferred.
+
+    See Also
+    --------
+    sklearn_superior.metrics.penalized_spherical_loss : The loss in memory.
+
+    Notes
+    -----
+    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
+    empty. Where the sizes of blocks are not known, as in data frames, there must be as
+    many blocks, and as many rows in each, which is checked when the loss is computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_superior.integrations.dask import penalized_spherical_loss
+    >>> y_true = da.from_array([1, 1], chunks=1)
+    >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
+    >>> loss = penalized_spherical_loss(y_true, y_proba, labels=[0, 1, 2])
+    >>> float(loss)
+    0.57049
+    """
+    return _lazy_mean_loss(
+        RULES["spherical"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        normalize=normalize,
+    )
 
 
 def _lazy_mean_loss(
@@ -90,8 +296,7 @@ def _lazy_mean_loss(
     import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
     import dask.array as da
 
-    weighted_sums(rule, [0, 1], [0.5, 0.5], **options)  # bad options are told now
-
+    check_options(rule, normalize=normalize, **options)
     y_proba = _as_dask_array(y_proba, "y_proba")
     y_true = _in_same_blocks(y_true, "y_true", y_proba)
     arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
@@ -201,15 +406,13 @@ class _Part:
 
     ``losses[shift, rank]`` is the sum of the losses of the class ``classes[rank]``,
     should it turn out that `shift` lesser classes do not occur in the block. If all
-    classes occur or are known, there is one row, of which only the sum matters. The
-    findings are for `conclude`.
+    classes occur or are known, there is one row, of which only the sum matters. All
+    but the loss of `sums` does not depend on the classes.
     """
 
     classes: np.ndarray
     losses: np.ndarray
-    found: np.ndarray
-    tolerance: float
-    fault: str
+    sums: LossSums
 
     def total(self, all_classes):
         """Sum of the losses, now that all classes are known."""
@@ -247,43 +450,36 @@ def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
         classes = np.arange(n_classes)
     else:
         classes = unique_labels(y_true, "y_true") if labels is None else labels
+
+    def sums_of(y_true, y_proba, sample_weight, labels, pos_label):
+        inputs = {"sample_weight": sample_weight, "labels": labels}
+        forecast = check_forecast(y_true, y_proba, pos_label=pos_label, **inputs)
+        return sum_losses(forecast, rule, **options)
+
     n_missing = n_classes - len(classes)
-    if n_missing <= 0:  # if there are too many, this tells
-        found, tolerance, fault = findings(
-            rule,
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            labels=labels,
-            pos_label=pos_label,
-            **options,
-        )
+    if n_missing <= 0:  # too many are an error of `check_forecast`
+        sums = sums_of(y_true, y_proba, sample_weight, labels, pos_label)
         losses = np.zeros((1, len(classes)))
-        losses[0, 0] = found[0]
-        return _Part(classes, losses, found, tolerance, fault)
+        losses[0, 0] = sums.loss
+        return _Part(classes, losses, sums)
 
     losses = np.empty((n_missing + 1, len(classes)))
-    index, _ = HostTargets(y_true, classes, np, None).read(0, len(y_true))
-    all_found = []
+    index = encode_labels(y_true, classes)
+    parts = []
     for rank, label in enumerate(classes):
         rows = np.flatnonzero(index == rank)
+        weight = None if sample_weight is None else sample_weight[rows]
         for shift in range(n_missing + 1):
             column = rank + shift
             positive = None
             if pos_label is not None and y_proba.ndim == 1:
                 positive = column if label == pos_label else 1 - column
-            found, tolerance, fault = findings(
-                rule,
-                np.full(len(rows), column),
-                y_proba[rows],
-                sample_weight=None if sample_weight is None else sample_weight[rows],
-                labels=np.arange(n_classes),
-                pos_label=positive,
-                **options,
-            )
-            losses[shift, rank] = found[0]
-        all_found.append(found)  # the shift makes no difference to the rest of it
-    return _Part(classes, losses, merge_findings(all_found), tolerance, fault)
+            y_column = np.full(len(rows), column)
+            all_columns = np.arange(n_classes)
+            sums = sums_of(y_column, y_proba[rows], weight, all_columns, positive)
+            losses[shift, rank] = sums.loss
+        parts.append(sums)
+    return _Part(classes, losses, reduce(add, parts))
 
 
 def _merged(parts, *, shape, pos_label, normalize):
@@ -292,14 +488,7 @@ def _merged(parts, *, shape, pos_label, normalize):
         raise ValueError("y_proba must have at least one row. Got none.")
     classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
     classes = _check_classes(classes, None, shape, pos_label)
-    found = merge_findings([part.found for part in parts])
-    found[0] = sum(part.total(classes) for part in parts)
-    tolerance = max(part.tolerance for part in parts)
-    total, weight = conclude(found, tolerance, parts[0].fault)
-    check_total(weight)
-    return np.float64(total / weight if normalize else total)
-
-
-_LOSSES = [make_loss(rule, _lazy_mean_loss, _DOC) for rule in RULES.values()]
-globals().update({function.__name__: function for function in _LOSSES})
-__all__ = [function.__name__ for function in _LOSSES]
+    sums = reduce(add, [part.sums for part in parts])
+    sums = replace(sums, loss=sum(part.total(classes) for part in parts))
+    sums.check()
+    return np.float64(sums.loss / sums.weight if normalize else sums.loss)

@@ -1,17 +1,20 @@
 """Scoring rules as metrics of torchmetrics, for Lightning and for loops of your own."""
 
+from dataclasses import asdict
 from math import inf
 from zlib import crc32
 
 import numpy as np
 
-from sklearn_superior.metrics._labels import DeviceTargets
-from sklearn_superior.metrics._penalized import weighted_sums
-from sklearn_superior.metrics._reduce import N_SUMS, conclude, loss_findings
+from sklearn_superior.metrics._reduce import (
+    LossSums,
+    check_forecast,
+    check_options,
+    sum_losses,
+)
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import Forecast, check_total, resolution
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._sklearn_compat import torch_namespace, widest_float
+from sklearn_superior.utils._sklearn_compat import namespace_of
 
 _caller = {"caller": "sklearn_superior.integrations.torchmetrics"}
 torch = import_optional("torch", **_caller, extra="torchmetrics")
@@ -20,7 +23,24 @@ torchmetrics = import_optional("torchmetrics", **_caller, extra="torchmetrics")
 __all__ = ["PenalizedBrierScore", "PenalizedLogLoss"]
 
 
+# The states before the first batch: the sums of no rows.
+_NOTHING = LossSums(
+    loss=0.0,
+    weight=0.0,
+    low=inf,
+    high=-inf,
+    low_sum=inf,
+    high_sum=-inf,
+    low_weight=inf,
+)
+_SUMS = tuple(asdict(_NOTHING))
+# Batches must be for the same number of classes.
+_STATES = (*_SUMS, "low_n_classes", "high_n_classes", "mark")
+
+
 class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
+    """Mean loss whose states are those of a `LossSums`."""
+
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
@@ -28,15 +48,19 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
 
     def __init__(self, rule, options, kwargs):
         super().__init__(**kwargs)
-        weighted_sums(RULES[rule], [0, 1], [0.5, 0.5], **options)  # told now
+        check_options(RULES[rule], **options)
         self._rule, self._options = rule, options
         # MetricCollection takes metrics for the same if their states are equal after
         # the first batch, as those of perfect predictions can be: this number differs.
         mark = float(crc32(repr((rule, options)).encode()))
-        sums = torch.zeros(N_SUMS, dtype=torch.float64)
-        maxima = torch.tensor([-inf] * 8 + [mark], dtype=torch.float64)
-        self.add_state("sums", sums, dist_reduce_fx="sum")
-        self.add_state("maxima", maxima, dist_reduce_fx="max")
+        initial = asdict(_NOTHING)
+        initial |= {"low_n_classes": inf, "high_n_classes": -inf, "mark": mark}
+        for name, value in initial.items():
+            merge = "sum"
+            if name not in ("loss", "weight", "n_invalid"):
+                merge = "min" if name.startswith("low") else "max"
+            value = torch.tensor(value, dtype=torch.float64)
+            self.add_state(name, value, dist_reduce_fx=merge)
 
     def update(self, preds, target, sample_weight=None):
         """Add a batch."""
@@ -46,55 +70,43 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
             sample_weight = _check_rows("sample_weight", sample_weight, preds)
         if len(preds) == 0:
             return
-        xp, device = torch_namespace(), preds.device
-        classes = np.arange(n_classes)
-        eps, tolerance = resolution(preds.dtype, xp)
-        forecast = Forecast(
-            xp=xp,
-            device=device,
-            proba=preds,
-            targets=DeviceTargets(target, classes, xp, device),
-            classes=classes,
-            positive=1,
+        forecast = check_forecast(
+            target,
+            preds,
             sample_weight=sample_weight,
-            eps=eps,
-            tolerance=tolerance,
-            dtype=widest_float(xp, device),
+            labels=np.arange(n_classes),
+            namespace=(namespace_of(preds), preds.device),
         )
-        rule, options = RULES[self._rule], dict(self._options)
-        scale = rule.scale(options.pop("scale", None), n_classes)
-        found = loss_findings(forecast, rule, **options)
-        extra = found.new_tensor([tolerance, n_classes, -n_classes, -inf])
-        maxima = torch.cat([found[N_SUMS:], extra])
-        sums = torch.cat([found[:1] * scale, found[1:N_SUMS]])
-        self.sums = self.sums + sums
-        self.maxima = torch.maximum(self.maxima, maxima)
+        batch = sum_losses(forecast, RULES[self._rule], **self._options, to_host=False)
+        sums = LossSums(*(getattr(self, name) for name in _SUMS)) + batch
+        for name, value in zip(_SUMS, sums.values(), strict=True):
+            setattr(self, name, value)
+        self.low_n_classes = self.low_n_classes.clamp(max=n_classes)
+        self.high_n_classes = self.high_n_classes.clamp(min=n_classes)
 
     def _apply(self, fn, exclude_state=()):
         """Follow the module to another device, but not to a coarser dtype."""
-        names = ["sums", "maxima"]
-        this = super()._apply(fn, exclude_state=names)
+        this = super()._apply(fn, exclude_state=_STATES)
         dtype = torch.float32 if this.device.type == "mps" else torch.float64
-        for name in names:
+        for name in _STATES:
             this._defaults[name] = this._defaults[name].to(this.device, dtype)
             setattr(this, name, getattr(this, name).to(this.device, dtype))
         return this
 
     def compute(self):
         """Return the weighted mean of all batches, from all processes."""
-        found = torch.cat([self.sums, self.maxima]).tolist()  # the one transfer
-        *found, tolerance, most, minus_least, _ = found
+        states = torch.stack([getattr(self, name) for name in _STATES])
+        *sums, least, most, _ = states.tolist()  # the one transfer
         if most == -inf:
             raise ValueError("There is no sample yet: compute needs an update before.")
-        if most != -minus_least:
+        if most != least:
             raise ValueError(
                 "preds must be for the same number of classes in each update. "
-                f"Got {-minus_least:.0f} to {most:.0f} classes."
+                f"Got {least:.0f} to {most:.0f} classes."
             )
-        fault = f"are neither class numbers below {most:.0f} nor one-hot"
-        _, weight = conclude(found, tolerance, fault, names=("target", "preds"))
-        check_total(weight)
-        return self.sums[0] / self.sums[1]
+        label_error = f"are neither class numbers below {most:.0f} nor one-hot"
+        LossSums(*sums).check(label_error, names=("target", "preds"))
+        return self.loss / self.weight
 
 
 def _check_preds(preds):

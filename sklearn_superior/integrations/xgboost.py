@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_superior.integrations._rule_metric import RuleMetric
-from sklearn_superior.metrics._validation import check_total
+from sklearn_superior.metrics._reduce import LossSums
 
 __all__ = ["eval_metric"]
 
@@ -35,18 +35,20 @@ class _XGBoostMetric(RuleMetric):
 
         if not collective.is_distributed():
             return self.mean(y_true, y_proba, weight)
-        failure, sums = None, (np.nan, np.nan)
+        failure, own = None, [np.nan, np.nan]
         try:
             sums = self.sums(y_true, y_proba, weight)
-        except Exception as exc:  # the others wait: tell them first
+            sums.check(allow_no_weight=True)
+            own = [sums.loss, sums.weight]
+        except Exception as exc:  # raised when the others, who wait, know of it
             failure = exc
-        total, weight = collective.allreduce(np.array(sums), collective.Op.SUM)
+        all_sums = LossSums(*collective.allreduce(np.array(own), collective.Op.SUM))
         if failure is not None:
             raise failure
-        if np.isnan(total):
+        if np.isnan(all_sums.loss):
             raise RuntimeError(f"The metric {self.rule} has failed on another worker.")
-        check_total(weight)
-        return total / weight
+        all_sums.check()
+        return float(all_sums.loss / all_sums.weight)
 
 
 def eval_metric(rule="penalized_brier", **options):

@@ -1,169 +1,24 @@
-"""The public losses, made from the table of rules, so that a new rule has them too."""
+"""The public losses: their weighted mean, and the loss of every sample.
 
-import numpy as np
+Each function looks its rule up in the table of `_rules.py` and hands over to one of the
+two functions at the end of this file, which check, pass over the data and finish.
+"""
 
-from sklearn_superior.metrics._docstrings import describe
-from sklearn_superior.metrics._labels import KnownTargets
-from sklearn_superior.metrics._reduce import (
-    class_weights,
-    conclude,
-    loss_findings,
-    loss_sums,
-    loss_total,
-    sample_losses,
-)
+from sklearn_superior.metrics._reduce import sample_losses, sum_losses
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import (
-    check_forecast,
-    check_normalize,
-    check_option,
-    check_penalty,
-    check_sum_of_weights,
-    check_total,
-    replace_proba,
-)
-from sklearn_superior.utils._sklearn_compat import to_numpy
+from sklearn_superior.metrics._validation import check_forecast, check_options
 
-_TIES = ("first", "split", "correct")
+__all__ = [
+    "penalized_brier_score_loss",
+    "penalized_brier_score_samples",
+    "penalized_log_loss",
+    "penalized_log_loss_samples",
+    "penalized_spherical_loss",
+    "penalized_spherical_loss_samples",
+]
 
 
-def make_loss(rule, mean, template=None):
-    """Make the public loss of a scoring rule, which `mean` computes."""
-
-    def scaled(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-        scale="sum",
-    ):
-        return mean(
-            rule,
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            labels=labels,
-            pos_label=pos_label,
-            penalty=penalty,
-            ties=ties,
-            scale=scale,
-        )
-
-    def plain(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-        normalize=True,
-    ):
-        check_normalize(normalize)
-        return mean(
-            rule,
-            y_true,
-            y_proba,
-            normalize=normalize,
-            sample_weight=sample_weight,
-            labels=labels,
-            pos_label=pos_label,
-            penalty=penalty,
-            ties=ties,
-        )
-
-    function = scaled if rule.scales else plain
-    return describe(function, rule, kind="loss", template=template)
-
-
-def mean_loss(rule, y_true, y_proba, *, normalize=True, **options):
-    """Weighted mean of the losses, or their sum."""
-    total, weight = weighted_sums(rule, y_true, y_proba, **options)
-    check_total(weight)
-    return total / weight if normalize else total
-
-
-def make_samples(rule):
-    """Make the public function that gives a rule's loss for every sample."""
-
-    def scaled(
-        y_true,
-        y_proba,
-        *,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-        scale="sum",
-    ):
-        check_option("scale", scale, rule.scales)
-        forecast = _checked(y_true, y_proba, None, labels, pos_label, penalty, ties)
-        losses = sample_losses(forecast, rule, penalty=penalty, ties=ties)
-        return losses * rule.scale(scale, forecast.n_classes)
-
-    def plain(
-        y_true,
-        y_proba,
-        *,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-    ):
-        forecast = _checked(y_true, y_proba, None, labels, pos_label, penalty, ties)
-        return sample_losses(forecast, rule, penalty=penalty, ties=ties)
-
-    return describe(scaled if rule.scales else plain, rule, kind="samples")
-
-
-def make_d2(rule):
-    """Make the public skill score of a scoring rule."""
-
-    def d2(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        penalty="paper",
-        ties="first",
-    ):
-        forecast = _checked(
-            y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
-        )
-        total, weight = loss_sums(forecast, rule, penalty=penalty, ties=ties)
-        check_total(weight)
-        frequency = class_weights(forecast) / weight
-        if np.count_nonzero(frequency) == 1:
-            raise ValueError(
-                f"{rule.d2_name} is not defined when y_true holds a single class: "
-                "the class frequencies then are a perfect forecast."
-            )
-        # The forecast that always gives the frequencies, once for each class.
-        reference = check_forecast(
-            np.arange(len(frequency)),
-            np.tile(frequency, (len(frequency), 1)),
-            sample_weight=frequency,
-        )
-        worst, _ = loss_sums(reference, rule, penalty=penalty, ties=ties)
-        return 1 - total / weight / worst
-
-    return describe(d2, rule, kind="d2")
-
-
-def weighted_sums(rule, y_true, y_proba, **options):
-    """Weighted sum of the losses, and the sum of the weights."""
-    return conclude(*findings(rule, y_true, y_proba, **options))
-
-
-def findings(
-    rule,
+def penalized_brier_score_loss(
     y_true,
     y_proba,
     *,
@@ -172,84 +27,494 @@ def findings(
     pos_label=None,
     penalty="paper",
     ties="first",
-    scale=None,
+    scale="sum",
 ):
-    """Find what merges over parts of the data, with what else `conclude` needs."""
-    if scale is not None:
-        check_option("scale", scale, rule.scales)
-    forecast = _checked(
-        y_true, y_proba, sample_weight, labels, pos_label, penalty, ties
-    )
-    found = loss_findings(forecast, rule, penalty=penalty, ties=ties)
-    found = to_numpy(found, forecast.xp)
-    found[0] *= rule.scale(scale, forecast.n_classes)
-    return found, forecast.tolerance, forecast.targets.fault
+    r"""Penalized Brier score of probabilistic predictions.
 
+    The Brier score plus a penalty for every wrong prediction. The loss of a forecast
+    :math:`q` when :math:`i` is the true class is
 
-class PreparedLoss:
-    """The mean loss of one forecast after another of the same labels.
+    .. math:: \sum_j (q_j - [j = i])^2 + P \cdot [\mathrm{arg\,max}\, q \ne i]
 
-    Labels, weights and options are checked once. A call pays for the pass over the
-    probabilities, a NumPy array with a column for each of the sorted `labels`, or with
-    the second of two alone. The values of the first forecast are checked as well.
+    with the penalty :math:`P = (c - 1) / c` for :math:`c` classes. It is strictly
+    proper, and no wrong prediction has a lower loss than a correct one. Lower is
+    better; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction: ``"paper"`` is the worst loss of a
+        correct prediction; ``"minimal"`` is the smallest penalty that never ranks a
+        wrong prediction above a correct one, 0 for two classes; 0 gives the loss
+        without a penalty.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability:
+        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
+        the expected error of a random choice; ``"correct"`` charges nothing if the true
+        class is among them, and is *not* a proper scoring rule.
+
+    scale : {"sum", "mean", "half"}, default="sum"
+        Factor of the whole loss, penalty included: ``"sum"`` is the formula above, in
+        whose units a float `penalty` is given; ``"mean"`` averages over the classes;
+        ``"half"`` halves, as scikit-learn does for two classes.
+
+    Returns
+    -------
+    loss : float
+        The weighted mean of the losses of the samples.
+
+    See Also
+    --------
+    penalized_brier_score_samples : The loss of every sample.
+
+    Notes
+    -----
+    The mean is the mean Brier score plus :math:`P` times the error rate. It is
+    computed in float64, whatever the dtype of `y_proba`.
+
+    Examples
+    --------
+    >>> from sklearn_superior.metrics import penalized_brier_score_loss
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_brier_score_loss([1, 1], y_proba, labels=[0, 1, 2])
+    0.92013
     """
-
-    def __init__(
-        self,
-        rule,
-        y_true,
-        *,
-        labels,
-        sample_weight=None,
-        penalty="paper",
-        ties="first",
-        scale=None,
-        normalize=True,
-    ):
-        if scale is not None:
-            check_option("scale", scale, rule.scales)
-        check_normalize(normalize)
-        any_forecast = np.full((len(y_true), len(labels)), 1 / len(labels))
-        forecast = _checked(
-            y_true, any_forecast, sample_weight, labels, None, penalty, ties
-        )
-        weight = check_sum_of_weights(forecast.sample_weight, len(y_true))
-        index, _ = forecast.targets.read(0, len(y_true))  # raises if one is not valid
-        forecast.targets = KnownTargets(index)
-        self._forecast, self._rule = forecast, rule
-        self._options = {"penalty": rule.penalty(penalty, len(labels)), "ties": ties}
-        self._is_first = True
-        self._scale = rule.scale(scale, len(labels))
-        self._weight = weight if normalize else 1.0
-
-    def __call__(self, y_proba):
-        """Return the loss of probabilities for the same rows."""
-        replace_proba(self._forecast, y_proba)
-        if self._is_first:
-            total, _ = loss_sums(self._forecast, self._rule, **self._options)
-            self._is_first = False
-        else:
-            total = loss_total(self._forecast, self._rule, **self._options)
-        return total * self._scale / self._weight
-
-
-def _checked(y_true, y_proba, sample_weight, labels, pos_label, penalty, ties):
-    check_penalty(penalty)
-    check_option("ties", ties, _TIES)
-    return check_forecast(
+    return _mean_loss(
+        RULES["brier"],
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        scale=scale,
     )
 
 
-# The public names.
-LOSSES = {rule.name: make_loss(rule, mean_loss) for rule in RULES.values()}
-SAMPLES = {rule.name: make_samples(rule) for rule in RULES.values()}
-D2_SCORES = {rule.name: make_d2(rule) for rule in RULES.values() if rule.d2_name}
+def penalized_log_loss(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    normalize=True,
+):
+    r"""Penalized log loss of probabilistic predictions.
 
-_public = [*LOSSES.values(), *SAMPLES.values(), *D2_SCORES.values()]
-globals().update({function.__name__: function for function in _public})
-__all__ = [function.__name__ for function in _public]
+    The log loss plus a penalty for every wrong prediction. The loss of a forecast
+    :math:`q` when :math:`i` is the true class is
+
+    .. math:: -\ln q_i + P \cdot [\mathrm{arg\,max}\, q \ne i]
+
+    with the penalty :math:`P = \ln c` for :math:`c` classes. It is strictly
+    proper, and no wrong prediction has a lower loss than a correct one. Lower is
+    better; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction: ``"paper"`` is the worst loss of a
+        correct prediction; ``"minimal"`` is the smallest penalty that never ranks a
+        wrong prediction above a correct one, 0 for two classes; 0 gives the loss
+        without a penalty.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability:
+        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
+        the expected error of a random choice; ``"correct"`` charges nothing if the true
+        class is among them, and is *not* a proper scoring rule.
+
+    normalize : bool, default=True
+        Return the weighted mean if True, else the weighted sum.
+
+    Returns
+    -------
+    loss : float
+        The weighted mean of the losses of the samples, or their sum.
+
+    See Also
+    --------
+    penalized_log_loss_samples : The loss of every sample.
+
+    Notes
+    -----
+    The mean is the mean log loss plus :math:`P` times the error rate. It is
+    computed in float64, whatever the dtype of `y_proba`.
+
+    Probabilities are clipped to [eps, 1 - eps] of the dtype of `y_proba`.
+
+    Examples
+    --------
+    >>> from sklearn_superior.metrics import penalized_log_loss
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_log_loss([1, 1], y_proba, labels=[0, 1, 2])
+    1.44539
+    """
+    return _mean_loss(
+        RULES["log_loss"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        normalize=normalize,
+    )
+
+
+def penalized_spherical_loss(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    normalize=True,
+):
+    r"""Penalized spherical loss of probabilistic predictions.
+
+    The spherical loss plus a penalty for every wrong prediction. The loss of a
+    forecast :math:`q` when :math:`i` is the true class is
+
+    .. math:: 1 - q_i / \lVert q \rVert_2 + P \cdot [\mathrm{arg\,max}\, q \ne i]
+
+    with the penalty :math:`P = 1 - 1 / \sqrt{c}` for :math:`c` classes. It is strictly
+    proper, and no wrong prediction has a lower loss than a correct one. Lower is
+    better; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction: ``"paper"`` is the worst loss of a
+        correct prediction; ``"minimal"`` is the smallest penalty that never ranks a
+        wrong prediction above a correct one, 0 for two classes; 0 gives the loss
+        without a penalty.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability:
+        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
+        the expected error of a random choice; ``"correct"`` charges nothing if the true
+        class is among them, and is *not* a proper scoring rule.
+
+    normalize : bool, default=True
+        Return the weighted mean if True, else the weighted sum.
+
+    Returns
+    -------
+    loss : float
+        The weighted mean of the losses of the samples, or their sum.
+
+    See Also
+    --------
+    penalized_spherical_loss_samples : The loss of every sample.
+
+    Notes
+    -----
+    The mean is the mean spherical loss plus :math:`P` times the error rate. It is
+    computed in float64, whatever the dtype of `y_proba`.
+
+    Examples
+    --------
+    >>> from sklearn_superior.metrics import penalized_spherical_loss
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_spherical_loss([1, 1], y_proba, labels=[0, 1, 2])
+    0.57049
+    """
+    return _mean_loss(
+        RULES["spherical"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        normalize=normalize,
+    )
+
+
+def penalized_brier_score_samples(
+    y_true,
+    y_proba,
+    *,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+    scale="sum",
+):
+    """Penalized Brier score of every sample.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_brier_score_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    scale : {"sum", "mean", "half"}, default="sum"
+        Factor of the whole loss, penalty included.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
+        is an array of another library, so are they, on the same device.
+
+    See Also
+    --------
+    penalized_brier_score_loss : Their weighted mean, with the formula.
+
+    Examples
+    --------
+    A correct prediction and a wrong one, which costs more:
+
+    >>> from sklearn_superior.metrics import penalized_brier_score_samples
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_brier_score_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
+    [0.65340, 1.18687]
+    """
+    return _sample_losses(
+        RULES["brier"],
+        y_true,
+        y_proba,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+        scale=scale,
+    )
+
+
+def penalized_log_loss_samples(
+    y_true,
+    y_proba,
+    *,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Penalized log loss of every sample.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_log_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
+        is an array of another library, so are they, on the same device.
+
+    See Also
+    --------
+    penalized_log_loss : Their weighted mean, with the formula.
+
+    Examples
+    --------
+    A correct prediction and a wrong one, which costs more:
+
+    >>> from sklearn_superior.metrics import penalized_log_loss_samples
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_log_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
+    [1.07881, 1.81196]
+    """
+    return _sample_losses(
+        RULES["log_loss"],
+        y_true,
+        y_proba,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+    )
+
+
+def penalized_spherical_loss_samples(
+    y_true,
+    y_proba,
+    *,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Penalized spherical loss of every sample.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_spherical_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
+        is an array of another library, so are they, on the same device.
+
+    See Also
+    --------
+    penalized_spherical_loss : Their weighted mean, with the formula.
+
+    Examples
+    --------
+    A correct prediction and a wrong one, which costs more:
+
+    >>> from sklearn_superior.metrics import penalized_spherical_loss_samples
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> penalized_spherical_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
+    [0.41116, 0.72982]
+    """
+    return _sample_losses(
+        RULES["spherical"],
+        y_true,
+        y_proba,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+    )
+
+
+# The functions of each rule.
+LOSSES = {
+    "brier": penalized_brier_score_loss,
+    "log_loss": penalized_log_loss,
+    "spherical": penalized_spherical_loss,
+}
+SAMPLES = {
+    "brier": penalized_brier_score_samples,
+    "log_loss": penalized_log_loss_samples,
+    "spherical": penalized_spherical_loss_samples,
+}
+
+
+def _mean_loss(
+    rule, y_true, y_proba, *, penalty, ties, scale=None, normalize=True, **inputs
+):
+    """Weighted mean of the losses, or their sum."""
+    check_options(rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize)
+    forecast = check_forecast(y_true, y_proba, **inputs)
+    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties, scale=scale)
+    sums.check(forecast.label_error)
+    return float(sums.loss / sums.weight if normalize else sums.loss)
+
+
+def _sample_losses(rule, y_true, y_proba, *, penalty, ties, scale=None, **inputs):
+    """Loss of every sample."""
+    check_options(rule, penalty=penalty, ties=ties, scale=scale)
+    forecast = check_forecast(y_true, y_proba, **inputs)
+    losses = sample_losses(forecast, rule, penalty=penalty, ties=ties)
+    if scale is not None:
+        losses = losses * rule.scales[scale](forecast.n_classes)
+    return losses

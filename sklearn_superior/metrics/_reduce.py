@@ -1,251 +1,353 @@
-"""One pass over the forecasts, in blocks that stay in the processor's cache.
+"""The pass over a forecast: from rows to a few sums.
 
-A block is laid out classes first, in float64. All that the rules, the ties and
-the checks of the values need is read off it while it is there, and a few sums
-are all that is left of it. On other devices than the host nothing is brought
-back but these sums, once, at the end.
+The rows are read in blocks that fit the processor's cache. All that the rules, the ties
+and the checks of the values need is computed from a block while it is there, and what
+is left of it are the few numbers of a `LossSums`. From other devices than the host only
+these numbers are transferred, once, at the end.
+
+This module is written to be shared by the folders of the package: what they need of the
+metrics beyond the public names and the table of rules stands in `__all__`.
 """
+
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
-from sklearn_superior.metrics._validation import check_values
-from sklearn_superior.utils._sklearn_compat import to_numpy
+from sklearn_superior.metrics._rules import column_sums
+from sklearn_superior.metrics._validation import (
+    Forecast,
+    as_host_array,
+    check_forecast,
+    check_labels,
+    check_options,
+    encode_labels,
+    unique_labels,
+)
+from sklearn_superior.utils._sklearn_compat import namespace_of, to_numpy
+from sklearn_superior.utils._warnings import warn
 
-# Elements of a block: on the host 512 KiB of float64, which fits a core's cache;
-# elsewhere larger, because each operation has a price of its own.
-_HOST_BLOCK = 1 << 16
+__all__ = [
+    "Forecast",
+    "LossSums",
+    "as_host_array",
+    "check_forecast",
+    "check_labels",
+    "check_options",
+    "encode_labels",
+    "sum_losses",
+    "unique_labels",
+]
+
+# Elements of a block: on the host 1 MiB of float64, about the cache of a core;
+# elsewhere larger, because each operation has a cost of its own.
+_HOST_BLOCK = 1 << 17
 _DEVICE_BLOCK = 1 << 19
+# At most so many rows of few classes: the vectors of a block are to fit the cache, too.
+_HOST_ROWS = 1 << 14
+# With fewer classes a block is transposed, so that operations run over many rows at
+# once; from so many on, operations along the rows are as fast.
+_MANY_CLASSES = 32
 
 
-def loss_sums(forecast, rule, *, penalty, ties):
-    """Weighted sum of the losses, and the sum of the weights."""
-    found = loss_findings(forecast, rule, penalty=penalty, ties=ties)
-    found = to_numpy(found, forecast.xp)
-    return conclude(found, forecast.tolerance, forecast.targets.fault)
+@dataclass(slots=True)
+class LossSums:
+    """What is left of the rows of a forecast; parts are merged by ``+``.
 
+    The numbers are Python floats, or scalars on the device of the forecast.
 
-def loss_findings(forecast, rule, *, penalty, ties):
-    """Vector of what the pass finds, still on the device: sums, then maxima.
+    Parameters
+    ----------
+    loss : float
+        Weighted sum of the losses.
 
-    Findings of several parts are merged by adding the first `N_SUMS` and taking the
-    greater of the others, which are maxima and the negatives of minima.
+    weight : float
+        Sum of the weights; the number of rows if there are none.
+
+    n_invalid : float
+        Number of rows whose label is not valid, where that is not reported earlier.
+
+    low, high : float
+        Smallest and largest probability.
+
+    low_sum, high_sum : float
+        Smallest and largest sum of a row of probabilities.
+
+    low_weight : float
+        Smallest weight.
+
+    tolerance : float
+        By which the sum of a row may differ from 1.
+
+    Examples
+    --------
+    >>> sums = LossSums(loss=2.0, weight=3.0) + LossSums(loss=1.0, weight=1.0)
+    >>> sums.loss / sums.weight
+    0.75
     """
-    with np.errstate(all="ignore"):  # bad values are reported when all are seen
-        losses = _losses(forecast, rule, penalty, ties)
-        findings = [_findings(block, forecast, loss) for block, loss in losses]
-        return _merged(forecast, findings)
 
+    loss: Any
+    weight: Any
+    n_invalid: Any = 0.0
+    low: Any = 0.0
+    high: Any = 1.0
+    low_sum: Any = 1.0
+    high_sum: Any = 1.0
+    low_weight: Any = 0.0
+    tolerance: Any = 0.0
 
-def loss_total(forecast, rule, *, penalty, ties):
-    """Weighted sum of the losses alone, of values in NumPy that need no checks."""
-    total = 0.0
-    with np.errstate(all="ignore"):
-        for block, loss in _losses(forecast, rule, penalty, ties, checks=False):
-            total += float(
-                (loss if block.weight is None else loss * block.weight).sum()
+    def __add__(self, other):
+        xp = np if isinstance(self.loss, float) else namespace_of(self.loss)
+        return LossSums(
+            loss=self.loss + other.loss,
+            weight=self.weight + other.weight,
+            n_invalid=self.n_invalid + other.n_invalid,
+            low=xp.minimum(self.low, other.low),
+            high=xp.maximum(self.high, other.high),
+            low_sum=xp.minimum(self.low_sum, other.low_sum),
+            high_sum=xp.maximum(self.high_sum, other.high_sum),
+            low_weight=xp.minimum(self.low_weight, other.low_weight),
+            tolerance=xp.maximum(self.tolerance, other.tolerance),
+        )
+
+    def to_host(self):
+        """Return the same numbers as floats, after one transfer."""
+        xp = namespace_of(self.loss)
+        return LossSums(*to_numpy(xp.stack(self.values()), xp).tolist())
+
+    def values(self):
+        """Return the numbers in the order of the parameters."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def check(
+        self, label_error="", *, names=("y_true", "y_proba"), allow_no_weight=False
+    ):
+        """Raise an error, or warn, if the values that were summed are not valid.
+
+        `label_error` says what is wrong with labels that are not valid, `names` are the
+        names of the caller's parameters, and the sum of the weights may be zero if
+        `allow_no_weight`.
+        """
+        y_name, proba_name = names
+        low, high = float(self.low), float(self.high)
+        if low != low or high != high:
+            raise ValueError(f"{proba_name} must not contain NaN.")
+        if low < 0 or high > 1:
+            raise ValueError(
+                f"{proba_name} must hold probabilities in [0, 1]. Got values from "
+                f"{low} to {high}. Pass what predict_proba or a softmax returns, not "
+                "logits or percentages."
             )
-    return total
+        if self.n_invalid:
+            raise ValueError(
+                f"{y_name} has {int(self.n_invalid)} rows that {label_error}."
+            )
+        if not (self.low_weight >= 0 and isfinite(self.weight)):
+            raise ValueError(
+                "sample_weight must be non-negative, without NaN or infinity. Got a "
+                f"minimum of {self.low_weight:.6g} and a sum of {self.weight:.6g}."
+            )
+        if self.weight == 0 and not allow_no_weight:
+            raise ValueError("sample_weight must not be zero for all samples.")
+        off = max(1 - self.low_sum, self.high_sum - 1)
+        if off > self.tolerance:
+            warn(
+                f"The rows of {proba_name} do not sum to one: a sum is off by "
+                f"{off:.2g}. Make sure to pass probabilities.",
+            )
 
 
-def sample_losses(forecast, rule, *, penalty, ties):
-    """Loss of every sample, on the device of the forecast."""
-    findings, losses = [], []
-    with np.errstate(all="ignore"):
-        for block, loss in _losses(forecast, rule, penalty, ties):
-            findings.append(_findings(block, forecast, loss))
-            losses.append(loss)
-    found = to_numpy(_merged(forecast, findings), forecast.xp)
-    conclude(found, forecast.tolerance, forecast.targets.fault)
-    return forecast.xp.concat(losses)
+def sum_losses(
+    forecast,
+    rule,
+    *,
+    penalty,
+    ties,
+    scale=None,
+    samples=None,
+    checks=True,
+    to_host=True,
+):
+    """Pass over a forecast once.
 
+    Parameters
+    ----------
+    forecast : Forecast
+        Labels, probabilities and weights.
 
-def class_weights(forecast):
-    """Sum of the weights of each class, as a NumPy array."""
-    xp, sums = forecast.xp, 0.0
-    for block in _blocks(forecast):
-        if xp is np:
-            sums += np.bincount(block.index, block.weight, forecast.n_classes)
-        else:
-            weight = xp.astype(block.is_true, forecast.dtype)
-            weight = weight if block.weight is None else weight * block.weight
-            sums = xp.sum(weight, axis=1) + sums
-    return to_numpy(sums, xp)
+    rule : ScoringRule
+        A row of the table of rules.
+
+    penalty, ties, scale
+        Options of the loss.
+
+    samples : list, default=None
+        To which the losses of the rows are added, an array for each block.
+
+    checks : bool, default=True
+        Whether to look for values that are not valid, for `LossSums.check`.
+
+    to_host : bool, default=True
+        Whether to transfer the sums to the host if the forecast is on another device.
+
+    Returns
+    -------
+    sums : LossSums
+    """
+    xp, n_samples, n_classes = forecast.xp, forecast.n_samples, forecast.n_classes
+    penalty = rule.penalty(penalty, n_classes)
+    size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
+    # Rows must not be too few where there are many classes, nor the block too large.
+    n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
+    n_rows = min(n_rows, n_samples)
+    memory = None
+    if xp is np:
+        n_rows = min(n_rows, _HOST_ROWS)
+        # The same memory serves block after block.
+        memory = np.empty(n_rows * n_classes), np.arange(n_rows)
+    sums = None
+    with np.errstate(all="ignore"):  # values that are not valid are reported later
+        for start in range(0, n_samples, n_rows):
+            block = _Block(forecast, slice(start, start + n_rows), memory)
+            loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
+            if penalty:
+                loss = loss + penalty * block.wrong(ties, xp)
+            if samples is not None:
+                samples.append(loss)
+            part = block.sum(loss, forecast, checks)
+            sums = part if sums is None else sums + part
+    if scale not in (None, "sum"):
+        sums.loss = sums.loss * rule.scales[scale](n_classes)
+    if xp is not np:
+        n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
+        sums.n_invalid = xp.astype(n_invalid, forecast.dtype)
+        sums = sums.to_host() if to_host else sums
+    return sums
 
 
 class _Block:
-    """Some rows: `p_true` (m,), `p_rest` (n_classes, m), `index` and `weight` (m,)."""
+    """Some rows of a forecast, split into the true class and the rest.
 
-    def __init__(self, forecast, start, stop, workspace, checks):
+    Attributes
+    ----------
+    p_true : array of shape (n_rows,)
+        Probability of the true class.
+
+    p_rest : array of shape (n_classes, n_rows)
+        The other probabilities, with a 0 in place of the true class.
+
+    top_rest : array of shape (n_rows,)
+        The largest of these.
+
+    y_index, weight : array of shape (n_rows,)
+        Index of the true class, and the weight or None.
+    """
+
+    def __init__(self, forecast, rows, memory):
         xp = forecast.xp
-        self.index, self.n_bad = forecast.targets.read(start, stop)
-        self.weight = forecast.sample_weight
+        self.y_index, self.weight = forecast.y_index[rows], forecast.sample_weight
         if self.weight is not None:
-            self.weight = _as_dtype(self.weight[start:stop], forecast.dtype, xp)
-        proba = forecast.proba[start:stop, ...]
-        if checks:
-            # Read first, in the input's dtype: what follows finds it in the cache.
-            self.low, self.high = _min(proba, xp), _max(proba, xp)
-        self.is_full = proba.ndim == 2
+            self.weight = _as_dtype(self.weight[rows], forecast.dtype, xp)
+        self.proba = forecast.proba[rows, ...]
+        # The first to read the rows: what follows finds them in the cache.
+        self.low = xp.min(self.proba)
         if xp is np:
-            self._split_on_host(proba, forecast, workspace)
+            self._split_on_host(forecast, *memory)
         else:
-            self._split_on_device(proba, forecast)
-        self.top_rest = _max(self.p_rest, xp, axis=0)
+            self._split_on_device(forecast)
 
-    def _split_on_host(self, proba, forecast, workspace):
-        n_rows = len(proba)
-        memory, row_numbers = workspace
-        flat = memory[: forecast.n_classes * n_rows]
-        q = flat.reshape(forecast.n_classes, n_rows)
-        if self.is_full:
-            q[...] = proba.T
+    def _split_on_host(self, forecast, memory, row_numbers):
+        n_rows, n_classes = len(self.proba), forecast.n_classes
+        flat, row_numbers = memory[: n_classes * n_rows], row_numbers[:n_rows]
+        by_rows = n_classes >= _MANY_CLASSES
+        if by_rows:
+            q = flat.reshape(n_rows, n_classes).T
+            row_start = row_numbers * n_classes
+            position = row_start + self.y_index
         else:
-            q[forecast.positive] = proba
+            q = flat.reshape(n_classes, n_rows)
+            position = np.multiply(self.y_index, n_rows, dtype=np.intp)
+            position += row_numbers
+        if self.proba.ndim == 2:
+            q[...] = self.proba.T
+        else:
+            q[forecast.positive] = self.proba
             np.subtract(1, q[forecast.positive], out=q[1 - forecast.positive])
-        position = self.index * n_rows
-        position += row_numbers[:n_rows]
         self.p_true = flat[position]
         flat[position] = 0
         self.p_rest = q
+        # The same as q.max(axis=0), but faster along rows.
+        self.top_rest = (
+            np.maximum.reduceat(flat, row_start) if by_rows else q.max(axis=0)
+        )
 
-    def _split_on_device(self, proba, forecast):
+    def _split_on_device(self, forecast):
         xp, dtype = forecast.xp, forecast.dtype
-        if self.is_full:
-            q = xp.astype(xp.permute_dims(proba, (1, 0)), dtype)
+        if self.proba.ndim == 2:
+            q = xp.astype(xp.permute_dims(self.proba, (1, 0)), dtype)
         else:
-            p = xp.astype(proba, dtype)
+            p = xp.astype(self.proba, dtype)
             q = xp.stack([1 - p, p] if forecast.positive else [p, 1 - p])
         numbers = xp.arange(forecast.n_classes, device=forecast.device)
-        self.is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.index, (1, -1))
-        nothing = xp.zeros_like(q)
-        self.p_true = xp.sum(xp.where(self.is_true, q, nothing), axis=0)
-        self.p_rest = xp.where(self.is_true, nothing, q)
+        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.y_index, (1, -1))
+        zeros = xp.zeros_like(q)
+        self.p_true = xp.sum(xp.where(is_true, q, zeros), axis=0)
+        self.p_rest = xp.where(is_true, zeros, q)
+        self.top_rest = xp.max(self.p_rest, axis=0)
 
     def wrong(self, ties, xp):
         """Share of the penalty that each row is charged: 0, 1 or, split, between."""
         dtype = self.p_true.dtype
-        beaten = self.p_true < self.top_rest
-        level = self.p_true == self.top_rest
-        if xp is np and not level.any():
-            return beaten
-        beaten = _as_dtype(beaten, dtype, xp)
+        is_beaten = self.p_true < self.top_rest
+        is_tied = self.p_true == self.top_rest
+        if xp is np and not is_tied.any():
+            return is_beaten
+        is_beaten = _as_dtype(is_beaten, dtype, xp)
         if ties == "correct":
-            return beaten
+            return is_beaten
         if ties == "first":
             first = xp.argmax(self.p_rest, axis=0)
-            return beaten + _as_dtype(level & (first < self.index), dtype, xp)
+            return is_beaten + _as_dtype(is_tied & (first < self.y_index), dtype, xp)
         # How many classes share the top. Where that is 0, the true class has been
         # counted through the 0 that stands in its place.
         n_top = xp.count_nonzero(self.p_rest == self.top_rest, axis=0)
         n_top = _as_dtype(n_top, dtype, xp) + _as_dtype(self.top_rest > 0, dtype, xp)
-        return beaten + xp.where(level, 1 - 1 / n_top, xp.zeros_like(n_top))
+        return is_beaten + xp.where(is_tied, 1 - 1 / n_top, xp.zeros_like(n_top))
 
-
-# NumPy's methods do not take the detour that its functions take.
-def _min(array, xp):
-    return array.min() if xp is np else xp.min(array)
-
-
-def _max(array, xp, axis=None):
-    return array.max(axis) if xp is np else xp.max(array, axis=axis)
-
-
-def _sum(array, xp, axis=None):
-    return array.sum(axis) if xp is np else xp.sum(array, axis=axis)
+    def sum(self, loss, forecast, checks):
+        """Reduce the rows to their sums."""
+        xp, weight = forecast.xp, self.weight
+        sums = LossSums(
+            loss=xp.sum(loss if weight is None else loss * weight),
+            weight=float(loss.shape[0]) if weight is None else xp.sum(weight),
+            tolerance=forecast.tolerance,
+        )
+        if checks:
+            sums.low = self.low
+            if self.proba.ndim == 1:
+                sums.high = xp.max(self.proba)
+            else:
+                sums.high = xp.maximum(xp.max(self.top_rest), xp.max(self.p_true))
+                row_sum = column_sums(self.p_rest, xp) + self.p_true
+                sums.low_sum, sums.high_sum = xp.min(row_sum), xp.max(row_sum)
+            if weight is not None:
+                sums.low_weight = xp.min(weight)
+        if xp is np:
+            return sums
+        dtype, device = forecast.dtype, forecast.device
+        return LossSums(
+            *(xp.asarray(x, dtype=dtype, device=device) for x in sums.values())
+        )
 
 
 def _as_dtype(array, dtype, xp):
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 
-def _blocks(forecast, checks=True):
-    n_samples, n_classes = forecast.n_samples, forecast.n_classes
-    size = _HOST_BLOCK if forecast.xp is np else _DEVICE_BLOCK
-    # Rows must not be too few where there are many classes, nor the block too large.
-    rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
-    rows = min(rows, n_samples)
-    workspace = None
-    if forecast.xp is np:  # the same memory serves block after block
-        workspace = np.empty(rows * n_classes), np.arange(rows)
-    for start in range(0, n_samples, rows):
-        stop = min(start + rows, n_samples)
-        yield _Block(forecast, start, stop, workspace, checks)
-
-
-def _losses(forecast, rule, penalty, ties, checks=True):
-    """Yield every block with the losses of its rows."""
-    xp = forecast.xp
-    penalty = rule.penalty(penalty, forecast.n_classes)
-    for block in _blocks(forecast, checks):
-        loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
-        if penalty:
-            loss = loss + penalty * block.wrong(ties, xp)
-        yield block, loss
-
-
-# How many of the findings are sums over the rows; the others are maxima.
-N_SUMS = 3
-
-
-def _findings(block, forecast, loss):
-    """Note three sums, two maxima and three minima of a block."""
-    xp, weight = forecast.xp, block.weight
-    row_sum = _sum(block.p_rest, xp, axis=0) + block.p_true if block.is_full else None
-    return (
-        _sum(loss if weight is None else loss * weight, xp),
-        loss.shape[0] if weight is None else _sum(weight, xp),
-        block.n_bad,
-        block.high,
-        1.0 if row_sum is None else _max(row_sum, xp),
-        block.low,
-        1.0 if row_sum is None else _min(row_sum, xp),
-        0.0 if weight is None else _min(weight, xp),
-    )
-
-
-def _merged(forecast, findings):
-    xp, dtype, device = forecast.xp, forecast.dtype, forecast.device
-    if xp is np and len(findings) == 1:
-        *others, low, low_sum, low_weight = findings[0]
-        return np.array([*others, -low, -low_sum, -low_weight])
-    if xp is np:
-        table = np.asarray(findings, dtype=np.float64)
-    else:
-        table = xp.stack(
-            [
-                xp.stack([xp.asarray(x, dtype=dtype, device=device) for x in row])
-                for row in findings
-            ]
-        )
-    sums, maxima, minima = table[:, :3], table[:, 3:5], table[:, 5:]
-    return xp.concat(
-        [xp.sum(sums, axis=0), xp.max(maxima, axis=0), xp.max(-minima, axis=0)]
-    )
-
-
-def merge_findings(parts):
-    """Merge the findings of several parts, as NumPy arrays."""
-    table = np.asarray(parts)
-    return np.append(table[:, :N_SUMS].sum(axis=0), table[:, N_SUMS:].max(axis=0))
-
-
-def conclude(found, tolerance, fault, *, names=("y_true", "y_proba")):
-    """Check the values by what was `found`; return the sums of losses and weights.
-
-    `tolerance` is that of the sums of rows, `fault` is what is wrong with labels that
-    are not valid, `names` are those of the caller's parameters.
-    """
-    loss, weight, n_bad, high, high_sum, *minima = map(float, found)
-    low, low_sum, low_weight = (-value for value in minima)
-    check_values(
-        low=low,
-        high=high,
-        off=max(1 - low_sum, high_sum - 1),
-        low_weight=low_weight,
-        weight=weight,
-        n_bad=n_bad,
-        tolerance=tolerance,
-        fault=fault,
-        names=names,
-    )
-    return loss, weight
+def sample_losses(forecast, rule, *, penalty, ties):
+    """Loss of every sample, on the device of the forecast."""
+    samples: list = []
+    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties, samples=samples)
+    sums.check(forecast.label_error, allow_no_weight=True)
+    return forecast.xp.concat(samples)

@@ -7,24 +7,40 @@ import sklearn.metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.metrics._labels import shown, unique_labels
-from sklearn_superior.metrics._penalized import LOSSES, PreparedLoss
-from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import as_host_array
+from sklearn_superior.metrics._penalized import LOSSES
+from sklearn_superior.metrics._prepared import PreparedLoss
+from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
+from sklearn_superior.metrics._validation import (
+    as_host_array,
+    check_labels,
+    check_options,
+    shown,
+    unique_labels,
+)
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
     array_namespace,
     register_scorer_names,
+    to_numpy,
 )
 from sklearn_superior.utils._warnings import warn
 
+__all__ = [
+    "get_scorer",
+    "neg_penalized_brier_scorer",
+    "neg_penalized_log_loss_scorer",
+    "neg_penalized_spherical_scorer",
+    "register_scorers",
+]
+
 
 class _ScoreFunction:
-    """A loss as scikit-learn's tools call it through a scorer.
+    """A loss as scorers call it.
 
-    More lenient than the loss itself: labels in `y_true` that are not among
-    `labels` get probability 0, and class labels in place of probabilities
-    (`TunedThresholdClassifierCV` scores decisions) count as certain forecasts.
+    `of_classes` is for probabilities of an estimator whose classes are known. The
+    object itself is called by tools of scikit-learn that take a scorer apart:
+    `LogisticRegressionCV` passes probabilities and labels, `TunedThresholdClassifierCV`
+    passes decisions, which count as certain forecasts.
     """
 
     def __init__(self, rule_name):
@@ -50,72 +66,143 @@ class _ScoreFunction:
     def _loss(self):
         return LOSSES[self._rule_name]
 
-    def __call__(
-        self, y_true, y_proba, *, labels=None, pos_label=None, declared=(), **options
-    ):
-        """Evaluate the loss; `declared` are further classes that may occur."""
-        if labels is None and _holds_labels(y_proba):
-            labels, decisions = np.union1d(y_true, y_proba), np.asarray(y_proba)
+    def __call__(self, y_true, y_proba, *, labels=None, pos_label=None, **options):
+        """Evaluate the loss of probabilities or of decisions."""
+        if pos_label is None and _are_decisions(y_true, y_proba, labels):
+            decisions = as_host_array(y_proba, "y_proba")
+            known = [] if labels is None else [as_host_array(labels, "labels")]
+            labels = _union(as_host_array(y_true, "y_true"), decisions, *known)
             y_proba = (decisions[:, None] == labels).astype(np.float64)
         elif labels is not None:
-            labels, y_proba, pos_label = _with_all_classes(
-                y_true, y_proba, as_host_array(labels, "labels"), pos_label, declared
+            return self.of_classes(
+                y_true, y_proba, labels, pos_label=pos_label, **options
             )
         return self._loss(
             y_true, y_proba, labels=labels, pos_label=pos_label, **options
         )
 
+    def of_classes(
+        self, y_true, y_proba, classes, *, declared=(), pos_label=None, **options
+    ):
+        """Evaluate the loss of probabilities whose columns follow `classes`.
 
-def _holds_labels(y_proba):
-    is_host = array_namespace(y_proba)[0] is np
-    return is_host and np.ndim(y_proba) == 1 and np.asarray(y_proba).dtype.kind != "f"
+        Labels in `y_true` that are not among the classes get probability 0, and so do
+        the classes that are `declared` besides.
+        """
+        classes, y_proba, pos_label = _with_all_classes(
+            y_true, y_proba, _to_host(classes, "classes"), pos_label, declared
+        )
+        return self._loss(
+            y_true, y_proba, labels=classes, pos_label=pos_label, **options
+        )
+
+
+def _to_host(values, name):
+    xp, _ = array_namespace(values)
+    return as_host_array(values, name) if xp is np else to_numpy(values, xp)
+
+
+def _are_decisions(y_true, y_proba, labels):
+    """Whether a single column holds class labels in place of probabilities."""
+    if array_namespace(y_proba)[0] is not np or np.ndim(y_proba) != 1:
+        return False
+    values = np.asarray(y_proba)
+    if values.dtype.kind != "f":
+        return True
+    known = np.concatenate([np.ravel(y_true), () if labels is None else labels])
+    return bool(np.any((values < 0) | (values > 1)) or np.isin(values, known).all())
+
+
+def _union(*arrays):
+    """Sorted distinct labels of several arrays."""
+    if np.result_type(*arrays).kind == "f" and {a.dtype.kind for a in arrays} <= {
+        *"iu"
+    }:
+        arrays = [array.astype(object) for array in arrays]  # int64 beside uint64
+    return unique_labels(np.concatenate(arrays), "labels")
 
 
 def _with_all_classes(y_true, y_proba, classes, pos_label, declared):
-    """Sort the columns of `y_proba` and add one for each class never seen."""
-    added = _strangers(np.unique(as_host_array(declared, "labels")), classes)
-    unseen = _unseen_classes(y_true, np.concatenate([classes, added]))
-    order = np.argsort(classes)
-    is_sorted = bool(np.all(order == np.arange(len(classes))))
-    if not len(added) and not len(unseen) and (is_sorted or np.ndim(y_proba) == 1):
-        return classes[order], y_proba, pos_label
-
-    y_proba = as_host_array(y_proba, "y_proba")
-    if y_proba.ndim == 1:
-        positive = classes[-1] if pos_label is None else pos_label
-        y_proba = np.where(classes == positive, y_proba[:, None], 1 - y_proba[:, None])
+    """Sort the columns of `y_proba` and add one of zeros for each class it lacks."""
+    added = _not_among(_check_declared(declared, classes), classes)
+    unseen = _not_among(_labels_of(y_true, classes), _union(classes, added))
     if len(unseen):
         warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
             "They count with probability 0.",
         )
-    nothing = np.zeros((len(y_proba), len(added) + len(unseen)), dtype=y_proba.dtype)
-    y_proba = np.hstack([y_proba, nothing])
-    classes = np.concatenate([classes, added, unseen])
+    n_added = len(added) + len(unseen)
     order = np.argsort(classes)
-    return classes[order], y_proba[:, order], pos_label
+    is_sorted = bool(np.all(order == np.arange(len(classes))))
+    if n_added == 0 and (is_sorted or np.ndim(y_proba) == 1):
+        return classes[order], y_proba, pos_label
+
+    xp, device = array_namespace(y_proba)
+    if xp is np:
+        y_proba = as_host_array(y_proba, "y_proba")
+    if y_proba.ndim == 1:
+        positive = classes[-1] if pos_label is None else pos_label
+        columns = [y_proba if c == positive else 1 - y_proba for c in classes]
+        y_proba = xp.stack(columns, axis=1)
+    shape = (y_proba.shape[0], n_added)
+    zeros = xp.zeros(shape, dtype=y_proba.dtype, device=device)
+    y_proba = xp.concat([y_proba, zeros], axis=1)
+    # The columns are now those of the classes, then of what was added to them.
+    all_classes = _union(classes, added, unseen)
+    columns = {
+        label: column
+        for column, label in enumerate(
+            classes.tolist() + added.tolist() + unseen.tolist()
+        )
+    }
+    order = [columns[label] for label in all_classes.tolist()]
+    return (
+        all_classes,
+        xp.take(y_proba, xp.asarray(order, device=device), axis=1),
+        pos_label,
+    )
 
 
-def _unseen_classes(y_true, classes):
-    if array_namespace(y_true)[0] is not np:
-        return classes[:0]
-    y_true = as_host_array(y_true, "y_true")
-    if y_true.ndim != 1:
-        return classes[:0]
-    unseen = _strangers(unique_labels(y_true, "y_true"), classes)
-    if len(unseen) and isinstance(unseen[0], str) != isinstance(classes[0], str):
+def _check_declared(declared, classes):
+    """Return the `labels` option of a scorer, if it fits the estimator's classes."""
+    declared = as_host_array(declared, "labels")
+    if len(declared) and _is_text(declared) != _is_text(classes):
         raise ValueError(
-            f"y_true has labels {shown(unseen)}, of another type than the classes "
+            f"The 'labels' option of the scorer must be of the type of the classes "
+            f"{shown(classes)} of the estimator. Got labels={shown(declared)}."
+        )
+    return np.unique(declared)
+
+
+def _labels_of(y_true, classes):
+    """Distinct labels in `y_true`; none if it is one-hot."""
+    xp, _ = array_namespace(y_true)
+    if xp is np:
+        y_true = as_host_array(y_true, "y_true")
+        if y_true.ndim != 1:
+            return classes[:0]
+    elif y_true.ndim != 1:
+        return classes[:0]
+    else:
+        y_true = to_numpy(xp.unique_values(y_true), xp)
+    labels = unique_labels(y_true, "y_true")
+    if _is_text(labels) != _is_text(classes):
+        raise ValueError(
+            f"y_true has labels {shown(labels)}, of another type than the classes "
             f"{shown(classes)} of the estimator."
         )
-    return unseen
+    return labels
 
 
-def _strangers(labels, classes):
+def _is_text(labels):
+    return isinstance(labels.tolist()[0], str)
+
+
+def _not_among(labels, classes):
     """Those of the labels that are not among the classes."""
     known = set(classes.tolist())
-    is_strange = [label not in known for label in labels.tolist()]
-    return labels[is_strange] if any(is_strange) else classes[:0]
+    is_new = [label not in known for label in labels.tolist()]
+    return labels[is_new] if any(is_new) else classes[:0]
 
 
 class _PenalizedScorer(ProbabilityScorer):
@@ -154,17 +241,21 @@ class _PenalizedScorer(ProbabilityScorer):
         classes = _classes_of(estimator)
         declared = options.pop("labels", None)
         if classes is None:
-            classes = declared
-        elif declared is not None:
-            options["declared"] = declared
+            classes, declared = declared, None
         if classes is not None and len(classes) == 1:
             # scikit-learn gives no probabilities of a classifier with one class.
             y_proba = estimator.predict_proba(X)
         else:
             y_proba = predict_proba()
-        if classes is not None and np.ndim(y_proba) == 1:
+        if classes is None:
+            return self.score_function(y_true, y_proba, **options)
+        declared = () if declared is None else declared
+        _check_two_classes(estimator, classes, declared, y_true)
+        if np.ndim(y_proba) == 1:
             options["pos_label"] = classes[-1]
-        return self.score_function(y_true, y_proba, labels=classes, **options)
+        return self.score_function.of_classes(
+            y_true, y_proba, classes, declared=declared, **options
+        )
 
     def prepare(self, classes, y_true, sample_weight=None):
         """Check labels and weights once; return a function of probabilities alone.
@@ -185,9 +276,9 @@ class _PenalizedScorer(ProbabilityScorer):
         """
         options = self.options
         declared = options.pop("labels", None)
-        declared = classes if declared is None else as_host_array(declared, "labels")
-        added = _strangers(np.unique(declared), classes)
-        labels = np.sort(np.concatenate([classes, added])) if len(added) else classes
+        declared = () if declared is None else declared
+        added = _not_among(_check_declared(declared, classes), classes)
+        labels = _union(classes, added) if len(added) else classes
         loss = PreparedLoss(
             self.score_function.rule,
             y_true,
@@ -213,7 +304,7 @@ class _PenalizedScorer(ProbabilityScorer):
 
 
 def _classes_of(estimator):
-    """Classes of a fitted classifier; None of one that does not tell."""
+    """Classes of a fitted classifier; None if it has no `classes_`."""
     if not hasattr(estimator, "classes_"):
         if isinstance(estimator, BaseEstimator):
             check_is_fitted(estimator)
@@ -226,19 +317,31 @@ def _classes_of(estimator):
     return estimator.classes_
 
 
-def _make_scorer(rule, **options):
-    return _PenalizedScorer(_ScoreFunction(rule.name), -1, options, "predict_proba")
+def _check_two_classes(estimator, classes, declared, y_true):
+    if len(classes) > 1 or len(np.unique(declared)) > 1:
+        return
+    if len(_not_among(_labels_of(y_true, classes), classes)) == 0:
+        raise ValueError(
+            f"{type(estimator).__name__} knows a single class, {shown(classes)}, and "
+            "y_true has no other: the loss needs two. Declare all classes with "
+            "get_scorer(name, labels=...)."
+        )
 
 
-_BY_SCORING_NAME = {rule.scoring_name: rule for rule in RULES.values()}
+def _make_scorer(rule_name, **options):
+    return _PenalizedScorer(_ScoreFunction(rule_name), -1, options, "predict_proba")
 
-# The public names.
-SCORERS = {name: _make_scorer(rule) for name, rule in _BY_SCORING_NAME.items()}
-globals().update(
-    {rule.scorer_name: SCORERS[rule.scoring_name] for rule in RULES.values()}
-)
-__all__ = ["get_scorer", "register_scorers"]
-__all__ += [rule.scorer_name for rule in RULES.values()]
+
+neg_penalized_brier_scorer = _make_scorer("brier")
+neg_penalized_log_loss_scorer = _make_scorer("log_loss")
+neg_penalized_spherical_scorer = _make_scorer("spherical")
+
+# The scorers by the names that `scoring` takes.
+SCORERS = {
+    "neg_penalized_brier_score": neg_penalized_brier_scorer,
+    "neg_penalized_log_loss": neg_penalized_log_loss_scorer,
+    "neg_penalized_spherical_loss": neg_penalized_spherical_scorer,
+}
 
 
 def get_scorer(name, **options):
@@ -248,8 +351,9 @@ def get_scorer(name, **options):
     ----------
     name : str
         ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"``,
-        ``"neg_penalized_spherical_loss"`` or any scoring string of scikit-learn.
-        A callable is returned as it is.
+        ``"neg_penalized_spherical_loss"``, the name of a rule such as ``"brier"`` or
+        ``"penalized_brier"``, or any scoring string of scikit-learn. A callable is
+        returned as it is.
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.
@@ -273,15 +377,22 @@ def get_scorer(name, **options):
     make_scorer(penalized_brier_score_loss, greater_is_better=False,
                 response_method='predict_proba', penalty=minimal)
     """
-    if isinstance(name, str) and name in _BY_SCORING_NAME:
-        rule = _BY_SCORING_NAME[name]
+    if isinstance(name, str) and (name in SCORERS or name in rule_names()):
+        if name in SCORERS:
+            rule = SCORERS[name].score_function.rule
+        else:
+            rule, penalty = find_rule(name)
+            options = options if penalty == "paper" else {"penalty": penalty} | options
         allowed = set(inspect.signature(LOSSES[rule.name]).parameters)
         allowed -= {"y_true", "y_proba", "sample_weight", "pos_label"}
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of {name!r} are {sorted(allowed)}. Got {sorted(options)}."
             )
-        return _make_scorer(rule, **options)
+        check_options(rule, **{k: v for k, v in options.items() if k != "labels"})
+        if options.get("labels") is not None:
+            check_labels(options["labels"])
+        return _make_scorer(rule.name, **options)
     if options:
         raise TypeError(
             f"Options are only for the names {sorted(SCORERS)}. Got name={name!r} with "

@@ -53,22 +53,27 @@ def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=No
     >>> superiority_rate([1, 1], y_proba, labels=[0, 1, 2], rule="penalized_brier")
     1.0
     """
-    table_row, penalty = find_rule(rule)
+    row, penalty = find_rule(rule)
     forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
-
-    def losses(penalty):
-        values = sample_losses(forecast, table_row, penalty=penalty, ties="first")
-        return to_numpy(values, forecast.xp)
-
-    plain = losses(0.0)
-    wrong = losses(1.0) > plain + 0.5
-    n_wrong = np.count_nonzero(wrong)
-    n_correct = len(wrong) - n_wrong
+    losses = sample_losses(forecast, row, penalty=penalty, ties="first")
+    losses = to_numpy(losses, forecast.xp)
+    is_wrong = to_numpy(_predict(forecast) != forecast.y_index, forecast.xp)
+    n_wrong = np.count_nonzero(is_wrong)
+    n_correct = len(is_wrong) - n_wrong
     if n_wrong == 0 or n_correct == 0:
         raise ValueError(
             "superiority_rate needs at least one correct and one wrong prediction. "
             f"Got {n_correct} correct and {n_wrong} wrong."
         )
-    ranks = rankdata(losses(penalty) if penalty else plain)
-    n_right_way = ranks[wrong].sum() - n_wrong * (n_wrong + 1) / 2
+    ranks = rankdata(losses)
+    n_right_way = ranks[is_wrong].sum() - n_wrong * (n_wrong + 1) / 2
     return float(n_right_way / (n_correct * n_wrong))
+
+
+def _predict(forecast):
+    """Index of the predicted class of every row; of a tie the first."""
+    xp, proba = forecast.xp, forecast.proba
+    if proba.ndim == 2:
+        return xp.argmax(proba, axis=1)
+    is_positive = proba > 0.5 if forecast.positive else proba < 0.5
+    return xp.astype(is_positive, xp.int64)

@@ -1,23 +1,19 @@
-"""The one place that checks labels, probabilities and weights.
+"""The one place that checks options, labels, probabilities and weights.
 
-What can be told from types and shapes is checked at once. What takes a look at
-every value is checked block by block while the loss is computed, so that the
-data is read only once; see `check_values`.
+Types, shapes and labels are checked here, before anything is computed. The values of
+probabilities and weights are checked by the pass over them, see `LossSums.check`, so
+that the data is read only once.
 """
 
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 
-from sklearn_superior.metrics._labels import (
-    DeviceTargets,
-    HostTargets,
-    shown,
-    unique_labels,
-)
 from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
     move_to,
@@ -26,59 +22,124 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
+_TIES = ("first", "split", "correct")
+# Labels are read in pieces of so many rows, to need little memory.
+_ROWS = 1 << 16
+# Integer labels that span at most so many values are counted, not sorted.
+_SMALL_RANGE = 1 << 12
+
+_NOT_ONE_HOT = (
+    "are not one-hot (a single 1, all else 0). Pass one label for each row; several "
+    "outputs or labels for a row are not supported"
+)
+
 
 @dataclass
 class Forecast:
-    """Inputs that fit together, to be read in blocks of rows."""
+    """Labels, probabilities and weights that fit together."""
 
     xp: Any
     device: Any
     proba: Any  # (n_samples, n_classes), or (n_samples,) of the class `positive`
-    targets: Any  # read(start, stop) -> (index of the true class, count of bad rows)
+    y_index: Any  # (n_samples,): the column of the true class
     classes: np.ndarray
     positive: int
     sample_weight: Any  # (n_samples,) or None
-    eps: float  # the least that a probability counts
-    tolerance: float  # by which rows may miss a sum of 1
+    eps: float  # the smallest probability that counts
+    tolerance: float  # by which the sum of a row may differ from 1
     dtype: Any  # to compute in: float64 wherever the device has it
-    n_samples: int = 0
-    n_classes: int = 0  # whether or not each of them occurs
+    n_samples: int
+    n_classes: int  # whether or not each of them occurs
+    # On a device: the number of rows without a valid label, and what is wrong there.
+    n_invalid: Any = 0
+    label_error: str = ""
 
-    def __post_init__(self):
-        self.n_samples, self.n_classes = self.proba.shape[0], len(self.classes)
+
+def check_options(rule, *, penalty="paper", ties="first", scale=None, normalize=True):
+    """Check the options of the loss of a rule; `scale` is None if it has none."""
+    is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
+    if not (
+        (isinstance(penalty, str) and penalty in ("paper", "minimal"))
+        or (is_number and 0 <= penalty < np.inf)
+    ):
+        raise ValueError(
+            "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
+            f"range [0, inf). Got {penalty!r} instead."
+        )
+    choices = [("ties", ties, _TIES)]
+    if scale is not None or rule.scales:
+        choices.append(("scale", "sum" if scale is None else scale, rule.scales))
+    for name, value, allowed in choices:
+        if not (isinstance(value, str) and value in allowed):
+            raise ValueError(
+                f"The {name!r} parameter must be one of {sorted(allowed)}. "
+                f"Got {value!r} instead."
+            )
+    if not isinstance(normalize, bool | np.bool_):
+        raise TypeError(
+            f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
+        )
 
 
-def check_forecast(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None):
-    """Check that the inputs fit together and wrap them as a `Forecast`."""
-    xp, device = array_namespace(y_proba)
+def check_forecast(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    namespace=None,
+):
+    """Check that the inputs fit together and return them as a `Forecast`.
+
+    `namespace` is the pair of array namespace and device that all inputs have. None:
+    each has its own, NumPy unless scikit-learn's array API dispatch is on.
+    """
+    (xp, device), (y_xp, _), (weight_xp, _) = [namespace or (np, None)] * 3
+    if namespace is None and get_config()["array_api_dispatch"]:
+        (xp, device), (y_xp, _) = array_namespace(y_proba), array_namespace(y_true)
+        weight_xp, _ = array_namespace(sample_weight)
+    given = y_proba, y_true
     y_proba = _check_proba(y_proba, xp)
-    y_true, y_xp = _check_target(y_true)
+    y_true = _check_target(y_true, y_xp)
     n_samples = y_proba.shape[0]
     if y_true.shape[0] != n_samples:
         raise ValueError(
             "y_true and y_proba must have the same number of rows. "
             f"Got {y_true.shape[0]} and {n_samples}."
         )
-    sample_weight = _check_weight(sample_weight, n_samples, xp, device)
-
+    if sample_weight is not None:
+        sample_weight = _check_weight(sample_weight, n_samples, weight_xp)
+        if namespace is None:
+            sample_weight = move_to(sample_weight, xp=xp, device=device)
     classes = _check_classes(y_true, y_xp, y_proba, labels)
+    if hasattr(given[0], "columns") and y_proba.ndim == 2:
+        _check_column_names(*given, classes)
+
+    n_invalid, label_error = 0, ""
     if y_xp is np:
-        targets = HostTargets(y_true, classes, xp, device)
+        y_index = encode_labels(y_true, classes)
+        y_index = y_index if xp is np else xp.asarray(y_index, device=device)
     else:
-        y_true = move_to(y_true, xp=xp, device=device)
-        targets = DeviceTargets(y_true, classes, xp, device)
+        if namespace is None:
+            y_true = move_to(y_true, xp=xp, device=device)
+        y_index, n_invalid, label_error = _encode_on_device(y_true, classes, xp, device)
     eps, tolerance = resolution(y_proba.dtype, xp)
     return Forecast(
         xp=xp,
         device=device,
         proba=y_proba,
-        targets=targets,
+        y_index=y_index,
         classes=classes,
-        positive=_check_pos_label(pos_label, classes),
+        positive=1 if pos_label is None else _check_pos_label(pos_label, classes),
         sample_weight=sample_weight,
         eps=eps,
         tolerance=tolerance,
-        dtype=widest_float(xp, device),
+        dtype=np.float64 if xp is np else widest_float(xp, device),
+        n_samples=n_samples,
+        n_classes=len(classes),
+        n_invalid=n_invalid,
+        label_error=label_error,
     )
 
 
@@ -93,97 +154,18 @@ def replace_proba(forecast, y_proba):
 
 
 def resolution(dtype, xp):
-    """Return the least that a probability counts and the tolerance of a row's sum."""
+    """Return the smallest probability that counts and the tolerance of a row's sum."""
     is_float = dtype.kind == "f" if xp is np else xp.isdtype(dtype, "real floating")
     eps = float(xp.finfo(dtype).eps) if is_float else 2.0**-52
-    # bfloat16 has few digits, but knows numbers as small as float32 does.
+    # bfloat16 has few digits, but the range of float32.
     return (eps if eps < 1e-3 else 2.0**-23), eps**0.5
 
 
-def check_values(*, low, high, off, tolerance, low_weight, weight, n_bad, fault, names):
-    """Judge what the pass over the values has found.
-
-    Parameters are, over all rows: the smallest and largest probability, the
-    largest distance of a row's sum from 1 and how large it may be, the smallest
-    weight, the sum of the weights and the number of rows whose label is not valid;
-    then what is wrong with these, and the names of labels and probabilities.
-    """
-    y_name, proba_name = names
-    if np.isnan(low) or np.isnan(high):
-        raise ValueError(f"{proba_name} must not contain NaN.")
-    if low < 0 or high > 1:
-        raise ValueError(
-            f"{proba_name} must hold probabilities in [0, 1]. Got values from "
-            f"{low} to {high}. Pass what predict_proba or a softmax returns, not "
-            "logits or percentages."
-        )
-    if n_bad:
-        raise ValueError(f"{y_name} has {int(n_bad)} rows that {fault}.")
-    _check_weights(low_weight, weight)
-    if off > tolerance:
-        warn(
-            f"The rows of {proba_name} do not sum to one: a sum is off by "
-            f"{off:.2g}. Make sure to pass probabilities.",
-        )
-
-
-def check_sum_of_weights(sample_weight, n_samples):
-    """Check weights, a NumPy array or None; return their sum."""
-    if sample_weight is None:
-        return float(n_samples)
-    low, weight = float(sample_weight.min()), float(sample_weight.sum())
-    _check_weights(low, weight)
-    check_total(weight)
-    return weight
-
-
-def _check_weights(low_weight, weight):
-    if not (low_weight >= 0 and np.isfinite(weight)):
-        raise ValueError(
-            "sample_weight must be non-negative, without NaN or infinity. "
-            f"Got a minimum of {low_weight:.6g} and a sum of {weight:.6g}."
-        )
-
-
-def check_total(weight):
-    """Check that the weights of all samples together are not zero."""
-    if weight == 0:
-        raise ValueError("sample_weight must not be zero for all samples.")
-
-
-def check_option(name, value, allowed):
-    """Check that the option `name` is one of the strings `allowed`."""
-    if not (isinstance(value, str) and value in allowed):
-        raise ValueError(
-            f"The {name!r} parameter must be one of {sorted(allowed)}. "
-            f"Got {value!r} instead."
-        )
-
-
-def check_normalize(normalize):
-    """Check that `normalize` is a bool."""
-    if not isinstance(normalize, bool | np.bool_):
-        raise TypeError(
-            f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
-        )
-
-
-def check_penalty(penalty):
-    """Check that `penalty` is ``"paper"``, ``"minimal"`` or a number from 0 up."""
-    if isinstance(penalty, str) and penalty in {"paper", "minimal"}:
-        return
-    is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
-    if not (is_number and 0 <= penalty < np.inf):
-        raise ValueError(
-            "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
-            f"range [0, inf). Got {penalty!r} instead."
-        )
+# ------------------------------------------------------------------------- arrays
 
 
 def as_host_array(values, name):
     """NumPy array of `values`, or an error that names the parameter `name`."""
-    if type(values) is np.ndarray and values.ndim:
-        return values
     if issparse(values):
         raise TypeError(f"{name} must be dense. Got a sparse {type(values).__name__}.")
     if values is None or isinstance(values, str | bytes | dict | set):
@@ -191,7 +173,7 @@ def as_host_array(values, name):
     if np.ma.is_masked(values):
         raise ValueError(f"{name} must not have masked values.")
     try:
-        array = np.asarray(values)
+        array = np.asarray(_without_gradient(values))
     except (ValueError, TypeError, RuntimeError) as exc:
         raise ValueError(f"{name} cannot be read as an array: {exc}") from exc
     if array.ndim == 0 and array.dtype.kind == "O":  # a generator, a lazy frame
@@ -205,9 +187,19 @@ def as_host_array(values, name):
     return array
 
 
+def _without_gradient(values):
+    """Return a torch tensor without its gradient, anything else as it is."""
+    return values.detach() if getattr(values, "requires_grad", False) else values
+
+
 def _check_proba(y_proba, xp):
-    if xp is np:
-        y_proba = _as_real(as_host_array(y_proba, "y_proba"), "y_proba")
+    if xp is not np:
+        y_proba = _check_real_on_device(y_proba, "y_proba", xp)
+    else:
+        if type(y_proba) is not np.ndarray:
+            y_proba = as_host_array(y_proba, "y_proba")
+        if y_proba.dtype.kind != "f":
+            y_proba = _as_real(y_proba, "y_proba")
     if y_proba.ndim not in (1, 2) or 0 in y_proba.shape:
         raise ValueError(
             "y_proba must be a non-empty array of shape (n_samples,) or "
@@ -230,11 +222,27 @@ def _as_real(array, name):
     return array
 
 
-def _check_target(y_true):
-    """Labels or one-hot rows, and the namespace that they live in."""
-    xp, _ = array_namespace(y_true)
-    if xp is np:
-        y_true = as_host_array(y_true, "y_true")
+def _check_real_on_device(array, name, xp):
+    layout = str(getattr(array, "layout", ""))
+    if "sparse" in layout:
+        raise TypeError(f"{name} must be dense. Got the layout {layout}.")
+    kinds = ("bool", "integral", "real floating")
+    is_narrow = "float8" in str(array.dtype)  # has no arithmetic
+    if is_narrow or not xp.isdtype(array.dtype, kinds):
+        raise TypeError(
+            f"{name} must hold real numbers, with at least 16 bits for floats. "
+            f"Got dtype {array.dtype}."
+        )
+    return _without_gradient(array)
+
+
+def _check_target(y_true, xp):
+    """Labels of shape (n_samples,), or rows that should be one-hot."""
+    if xp is not np:
+        y_true = _check_real_on_device(y_true, "y_true", xp)
+    else:
+        if type(y_true) is not np.ndarray:
+            y_true = as_host_array(y_true, "y_true")
         if y_true.dtype.kind not in "biufUSOT":
             raise TypeError(
                 "y_true must hold class labels: numbers, booleans or strings. "
@@ -245,24 +253,31 @@ def _check_target(y_true):
             "y_true must be a non-empty array of shape (n_samples,), or one-hot of "
             f"shape (n_samples, n_classes). Got shape {tuple(y_true.shape)}."
         )
-    if y_true.ndim == 2 and y_true.shape[1] == 1:
-        y_true = y_true[:, 0]
-    return y_true, xp
+    return y_true[:, 0] if y_true.ndim == 2 and y_true.shape[1] == 1 else y_true
 
 
-def _check_weight(sample_weight, n_samples, xp, device):
-    if sample_weight is None:
-        return None
-    if array_namespace(sample_weight)[0] is np:
-        sample_weight = _as_real(
-            as_host_array(sample_weight, "sample_weight"), "sample_weight"
-        )
+def _check_weight(sample_weight, n_samples, xp):
+    if xp is np:
+        sample_weight = as_host_array(sample_weight, "sample_weight")
+        sample_weight = _as_real(sample_weight, "sample_weight")
+    else:
+        sample_weight = _check_real_on_device(sample_weight, "sample_weight", xp)
     if tuple(sample_weight.shape) != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight for each row "
             f"of y_proba. Got shape {tuple(sample_weight.shape)}."
         )
-    return move_to(sample_weight, xp=xp, device=device)
+    return sample_weight
+
+
+# ------------------------------------------------------------------------- labels
+
+
+def shown(labels, most=10):
+    """Print labels for a message, shortened when there are many."""
+    values = labels.tolist()
+    dots = ", …" if len(values) > most else ""
+    return "[" + ", ".join(map(repr, values[:most])) + dots + "]"
 
 
 def _check_classes(y_true, y_xp, y_proba, labels):
@@ -270,56 +285,70 @@ def _check_classes(y_true, y_xp, y_proba, labels):
     n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
     one_hot = y_true.ndim == 2
     if labels is not None:
-        labels = as_host_array(labels, "labels")
-        if labels.ndim != 1:
-            raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
-        classes = unique_labels(labels, "labels")
-        source = "labels"
-        if y_proba.ndim == 2 and len(classes) == len(labels) and any(classes != labels):
-            warn(
-                f"The columns of y_proba are taken to follow the sorted labels "
-                f"{shown(classes)}, whatever the order of labels={shown(labels)}.",
-            )
+        classes = check_labels(labels, are_columns=y_proba.ndim == 2)
+    elif one_hot:
+        classes = np.arange(y_true.shape[1])
+    elif y_xp is np:
+        classes = unique_labels(y_true, "y_true", enough=n_classes)
     else:
-        source = "y_true"
-        if one_hot:
-            classes = np.arange(y_true.shape[1])
-        elif y_xp is np:
-            classes = unique_labels(y_true, "y_true", enough=n_classes)
-        else:
-            classes = to_numpy(y_xp.unique_values(y_true), y_xp)
-            classes = unique_labels(classes, "y_true")
+        classes = unique_labels(to_numpy(y_xp.unique_values(y_true), y_xp), "y_true")
 
     if one_hot and y_proba.ndim == 1:
         raise ValueError(
             f"y_true has {y_true.shape[1]} columns and y_proba only one. "
             "Are they swapped?"
         )
+    if one_hot and y_true.shape[1] != n_classes:
+        raise ValueError(
+            "y_true must hold one label for each row, or be one-hot with a column for "
+            f"each of the {n_classes} classes of y_proba. Got shape "
+            f"{tuple(y_true.shape)}."
+        )
+    source = "y_true" if labels is None else "labels"
     if len(classes) < 2:
-        remedy = "" if source == "labels" else " Pass all classes through 'labels'."
+        remedy = " Pass all classes through 'labels'." if labels is None else ""
         raise ValueError(
             f"{source} must hold at least two classes. Got {shown(classes)}.{remedy}"
         )
     if len(classes) != n_classes:
         columns = "one column" if y_proba.ndim == 1 else f"{n_classes} columns"
         remedy = "y_proba needs a column for each class, as predict_proba gives it."
-        if source == "y_true" and len(classes) < n_classes:
+        if labels is None and len(classes) < n_classes:
             remedy = "Pass all classes through 'labels'."
         raise ValueError(
             f"{source} holds {len(classes)} distinct classes, {shown(classes)}, but "
             f"y_proba with {columns} is for {n_classes}. {remedy}"
         )
-    if one_hot and y_true.shape[1] != n_classes:
-        raise ValueError(
-            f"y_true is one-hot with {y_true.shape[1]} columns, but y_proba is for "
-            f"{n_classes} classes."
+    return classes
+
+
+def check_labels(labels, *, are_columns=False):
+    """Return the `labels` option sorted, with a warning if the columns may differ."""
+    labels = as_host_array(labels, "labels")
+    if labels.ndim != 1:
+        raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
+    classes = unique_labels(labels, "labels")
+    if are_columns and len(classes) == len(labels) and any(classes != labels):
+        warn(
+            f"The columns of y_proba are taken to follow the sorted labels "
+            f"{shown(classes)}, whatever the order of labels={shown(labels)}.",
         )
     return classes
 
 
+def _check_column_names(y_proba, y_true, classes):
+    """Warn if a data frame has the columns of the classes in another order."""
+    is_one_hot_frame = hasattr(y_true, "columns") and len(y_true.columns) > 1
+    expected = list(y_true.columns) if is_one_hot_frame else classes.tolist()
+    names = list(y_proba.columns)
+    if names != expected and sorted(map(repr, names)) == sorted(map(repr, expected)):
+        warn(
+            f"The columns of y_proba are taken to follow the classes {expected}, "
+            f"whatever their names. Got the names {names}, in another order.",
+        )
+
+
 def _check_pos_label(pos_label, classes):
-    if pos_label is None:
-        return 1
     matches = np.flatnonzero([value == pos_label for value in classes.tolist()])
     if len(matches) != 1:
         raise ValueError(
@@ -327,3 +356,156 @@ def _check_pos_label(pos_label, classes):
             f"Got {pos_label!r} instead."
         )
     return int(matches[0])
+
+
+def unique_labels(labels, name, *, enough=None):
+    """Return the sorted distinct values of a 1-D array.
+
+    The search ends when there are `enough` of them; values after that are compared
+    with these by `encode_labels`.
+    """
+    values = _distinct(labels[:_ROWS])
+    for start in range(_ROWS, len(labels), _ROWS):
+        if len(values) == enough:
+            break
+        more = _distinct(labels[start : start + _ROWS])
+        values = values | more if isinstance(values, set) else np.union1d(values, more)
+    if isinstance(values, set):
+        return _sorted_objects(values, name)
+    if values.dtype.kind == "f":
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} must not contain NaN or infinite values.")
+        fractions = values[values != np.floor(values)]
+        if len(fractions):
+            raise ValueError(
+                f"{name} must hold class labels, not continuous values such as "
+                f"{fractions[0]:.6g}."
+            )
+    return values
+
+
+def _distinct(piece):
+    if piece.dtype.kind == "O":
+        return set(piece.tolist())
+    if piece.dtype.kind in "iu":
+        low, high = int(piece.min()), int(piece.max())
+        if high - low < _SMALL_RANGE:
+            offset = piece if low == 0 else _offset(piece, low)
+            counts = np.bincount(offset.astype(np.intp, copy=False))
+            # Wraps around like `_offset`, so that it undoes it in any dtype.
+            return np.flatnonzero(counts).astype(piece.dtype) + piece.dtype.type(low)
+    return np.unique(piece)
+
+
+def _offset(labels, low):
+    """Integers minus `low`, unsigned: exact from `low` up, large for those below."""
+    unsigned = labels.view(labels.dtype.str.replace("i", "u").replace("b", "u"))
+    if low == 0:
+        return unsigned
+    return unsigned - unsigned.dtype.type(low % 2 ** (8 * labels.itemsize))
+
+
+def _sorted_objects(values, name):
+    if any(_is_missing(value) for value in values):
+        raise ValueError(f"{name} must not contain missing values.")
+    try:
+        ordered = sorted(values)
+    except TypeError as exc:
+        raise TypeError(f"{name} must hold labels of one type: {exc}") from exc
+    array = np.empty(len(ordered), dtype=object)
+    array[:] = ordered
+    return array
+
+
+def _is_missing(value):
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # comparisons with pandas.NA are neither true nor false
+        return True
+
+
+def encode_labels(y_true, classes):
+    """Return the index of each row's class, for labels in NumPy.
+
+    Labels that are indices already are returned as they are. In general the result is
+    an array of small integers, and besides it little memory is needed.
+    """
+    kinds = {y_true.dtype.kind, classes.dtype.kind}
+    if y_true.ndim == 2:
+        encode = _one_hot_encoder
+    elif kinds <= set("biu"):
+        low, high = int(classes[0]), int(classes[-1])
+        limits = np.iinfo(np.uint8 if y_true.dtype == bool else y_true.dtype)
+        if high - low + 1 == len(classes) and limits.min <= low <= limits.max:
+            index = _offset(y_true, low)
+            if index.max() >= len(classes):
+                _check_known(y_true, index < len(classes), classes)
+            return index.view(np.int64) if index.dtype == np.uint64 else index
+        exact = np.result_type(y_true, classes).kind != "f"  # int64 beside uint64
+        encode = _search_encoder if exact else _table_encoder
+    elif kinds <= set("biuf") or kinds <= {"U"} or kinds <= {"S"}:
+        encode = _search_encoder
+    else:
+        encode = _table_encoder
+    if len(y_true) <= _ROWS:
+        return encode(y_true, classes)
+    y_index = np.empty(len(y_true), dtype=np.min_scalar_type(len(classes) - 1))
+    for start in range(0, len(y_true), _ROWS):
+        rows = slice(start, start + _ROWS)
+        y_index[rows] = encode(y_true[rows], classes)
+    return y_index
+
+
+def _search_encoder(labels, classes):
+    index = np.searchsorted(classes, labels)
+    _check_known(labels, classes.take(index, mode="clip") == labels, classes)
+    return index
+
+
+def _table_encoder(labels, classes):
+    table = {value: index for index, value in enumerate(classes.tolist())}
+    found = map(table.get, labels.tolist(), repeat(-1))
+    index = np.fromiter(found, dtype=np.intp, count=len(labels))
+    _check_known(labels, index >= 0, classes)
+    return index
+
+
+def _one_hot_encoder(rows, classes):
+    index, n_invalid = _decode_one_hot(rows, np)
+    if n_invalid:
+        raise ValueError(f"y_true has {n_invalid} rows that {_NOT_ONE_HOT}.")
+    return index
+
+
+def _check_known(labels, is_known, classes):
+    if not is_known.all():
+        unknown = labels[~is_known]
+        unknown = unknown[:1] if labels.dtype.kind == "O" else np.unique(unknown)
+        raise ValueError(
+            f"y_true has labels {shown(unknown)} that are not among the classes "
+            f"{shown(classes)}."
+        )
+
+
+def _encode_on_device(y_true, classes, xp, device):
+    """Return indices, how many are not valid and why, without a transfer."""
+    if y_true.ndim == 2:
+        return *_decode_one_hot(y_true, xp), _NOT_ONE_HOT
+    label_error = f"are not among the classes {shown(classes)}"
+    if classes.dtype.kind not in "biuf":
+        raise ValueError(f"y_true holds numbers, which {label_error}.")
+    is_float = xp.isdtype(y_true.dtype, "real floating")
+    dtype = y_true.dtype if is_float else xp.int64
+    classes = xp.astype(xp.asarray(classes.astype(np.int64), device=device), dtype)
+    y_true = xp.astype(y_true, dtype)
+    index = xp.clip(xp.searchsorted(classes, y_true), 0, classes.shape[0] - 1)
+    return index, xp.count_nonzero(xp.take(classes, index) != y_true), label_error
+
+
+def _decode_one_hot(rows, xp):
+    """Position of the 1 in each row, and how many rows are not one-hot."""
+    if xp is not np and xp.isdtype(rows.dtype, "bool"):
+        rows = xp.astype(rows, xp.int8)
+    ones, zeros = rows == 1, rows == 0
+    is_valid = (xp.count_nonzero(ones, axis=1) == 1) & xp.all(ones | zeros, axis=1)
+    return xp.argmax(ones if xp is np else rows, axis=1), xp.count_nonzero(~is_valid)

@@ -3,15 +3,16 @@
 `tests/utils/test_sklearn_compat.py` fails when one of them changes.
 """
 
-import gc
+import sys
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
-from importlib import import_module
 from itertools import count
+from types import FunctionType
 
 import numpy as np
 from sklearn import get_config
+from sklearn.externals import array_api_compat
 from sklearn.metrics._scorer import _SCORERS, _BaseScorer
 from sklearn.utils import _safe_indexing
 from sklearn.utils._array_api import (
@@ -62,12 +63,12 @@ __all__ = [
     "hook_by_name",
     "make_hook",
     "move_to",
+    "namespace_of",
     "prepare_hist_to_resume",
     "register_scorer_names",
     "scorer_parts",
     "take_rows",
     "to_numpy",
-    "torch_namespace",
     "widest_float",
 ]
 
@@ -88,23 +89,40 @@ def array_namespace(array):
     return np, None
 
 
-def torch_namespace():
-    """Namespace of torch as `array_namespace` gives it, dispatch on or off."""
-    return import_module("sklearn.externals.array_api_compat.torch")
+def namespace_of(array):
+    """Namespace of an array of any library, whether dispatch is on or off."""
+    return array_api_compat.array_namespace(array)
 
 
 def register_scorer_names(scorers):
     """Make ``{name: scorer}`` known to scikit-learn's ``scoring`` parameters.
 
-    Besides its table of scorers, scikit-learn keeps a copy of the names in the
-    parameter constraints of every class and function that takes ``scoring``,
-    made when its module was imported. The copies that exist are extended;
-    those made later will read the table.
+    Besides its table of scorers, scikit-learn has a copy of the names in the parameter
+    constraints of every class and function that takes ``scoring``, made when its module
+    was imported. Those of the modules that are imported are extended; a module that is
+    imported later reads the table.
     """
     _SCORERS.update(scorers)
-    for candidate in gc.get_objects():
-        if type(candidate) is StrOptions and "neg_brier_score" in candidate.options:
-            candidate.options |= set(scorers)
+    for constraint in _scoring_constraints():
+        constraint.options |= set(scorers)
+
+
+def _scoring_constraints():
+    """Yield the constraints of all imported modules that list names of scorers."""
+    for module in list(sys.modules.values()):
+        for value in list(getattr(module, "__dict__", {}).values()):
+            if not issubclass(type(value), type | FunctionType):
+                continue
+            for name in ("_parameter_constraints", "_skl_parameter_constraints"):
+                constraints = vars(value).get(name)
+                if isinstance(constraints, dict):
+                    for allowed in constraints.values():
+                        yield from filter(_lists_scorers, allowed)
+
+
+def _lists_scorers(constraint):
+    """Tell whether a constraint is a set of names of scorers."""
+    return type(constraint) is StrOptions and "neg_brier_score" in constraint.options
 
 
 def check_parameters(estimator, constraints):

@@ -319,8 +319,8 @@ def test_bad_values_are_told_when_they_are_read():
         ),
         ("'pos_label' parameter", (y_true, lazy_proba), {"pos_label": 7}),
         ("at least one row", (y_true[:0], lazy_proba[:0]), {}),
-        ("holds 2 distinct classes", (np.eye(2)[y_true % 2], lazy_proba), {}),
-        ("200 rows that are not one-hot", (y_proba * 0.5, lazy_proba), {}),
+        ("must hold one label for each row", (np.eye(2)[y_true % 2], lazy_proba), {}),
+        ("rows that are not one-hot", (y_proba * 0.5, lazy_proba), {}),
     ]
     for message, arguments, options in cases:
         lazy_loss = loss(*arguments, **options)

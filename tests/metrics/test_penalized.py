@@ -21,7 +21,7 @@ from sklearn.metrics import (
 )
 
 from sklearn_superior.metrics import (
-    _penalized,
+    _reduce,
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
     penalized_brier_score_loss,
@@ -29,7 +29,9 @@ from sklearn_superior.metrics import (
     penalized_log_loss,
     penalized_spherical_loss,
 )
-from sklearn_superior.metrics._penalized import D2_SCORES, LOSSES, SAMPLES
+from sklearn_superior.metrics._d2 import D2_SCORES
+from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
+from sklearn_superior.metrics._reduce import LossSums
 from sklearn_superior.metrics._rules import RULES
 from tests.metrics.forecasts import forecasts, random_forecast
 
@@ -526,16 +528,17 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
 
     def transfer(array, xp):
         transfers.append(tuple(array.shape))
-        return np.array([3.0, 4.0, 0, 1, 1, 0, -1, 0])
+        values = {"loss": 3.0, "weight": 4.0}
+        return np.array(LossSums(**values).values())
 
-    monkeypatch.setattr(_penalized, "to_numpy", transfer)
+    monkeypatch.setattr(_reduce, "to_numpy", transfer)
     proba = torch.empty(n_rows, 3, device="meta")
     y_true = torch.empty(n_rows, dtype=torch.int64, device="meta")
     weight = torch.empty(n_rows, device="meta")
     with config_context(array_api_dispatch=True):
         loss = LOSSES[name](y_true, proba, sample_weight=weight, labels=range(3))
     assert loss == 0.75
-    assert transfers == [(8,)]
+    assert transfers == [(9,)]
 
 
 def test_torch_tensors_without_dispatch_are_read_as_arrays():

@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 import sklearn_superior
 from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
 from sklearn_superior.metrics._rules import RULES, find_rule
+from sklearn_superior.metrics._scorer import SCORERS
 from tests.metrics.forecasts import simplex_grid
 
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -186,43 +187,85 @@ def _power(p_true, p_rest, eps, xp):
 
 
 RULES["power"] = ScoringRule(
-    name="power", title="power score", formula="x", score=_power,
+    name="power",
+    score=_power,
     worst_correct=lambda c: (1 - 1 / c) ** 2 + (c - 1) / c**2,
-    best_wrong=0.75, example=(0.0, 0.0),
+    best_wrong=0.75,
+    loss_name="penalized_power_loss",
+    samples_name="penalized_power_loss_samples",
+    scoring_name="neg_penalized_power_loss",
 )
 """
 
-USE_NEW_ROW = """
+NEW_FUNCTION = """
+
+def penalized_power_loss(
+    y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None,
+    penalty="paper", ties="first", normalize=True,
+):
+    return _mean_loss(
+        RULES["power"], y_true, y_proba, sample_weight=sample_weight, labels=labels,
+        pos_label=pos_label, penalty=penalty, ties=ties, normalize=normalize,
+    )
+
+
+LOSSES["power"] = penalized_power_loss
+"""
+
+NEW_SCORER = """
+
+neg_penalized_power_scorer = _make_scorer("power")
+SCORERS["neg_penalized_power_loss"] = neg_penalized_power_scorer
+"""
+
+USE_NEW_RULE = """
 import pickle
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
-from sklearn_superior import metrics
+from sklearn_superior.integrations.xgboost import eval_metric
+from sklearn_superior.metrics import _penalized, _scorer, get_scorer
+from sklearn_superior.metrics import superiority_rate
 
 X, y = load_iris(return_X_y=True)
 model = DummyClassifier().fit(X, y)
-loss = metrics.penalized_power_loss(y, model.predict_proba(X))
-samples = metrics.penalized_power_loss_samples(y, model.predict_proba(X))
-scorer = pickle.loads(pickle.dumps(metrics.neg_penalized_power_scorer))
-assert abs(loss - samples.mean()) < 1e-12
+proba = model.predict_proba(X)
+loss = _penalized.penalized_power_loss(y, proba)
+scorer = pickle.loads(pickle.dumps(_scorer.neg_penalized_power_scorer))
 assert abs(scorer(model, X, y) + loss) < 1e-12
-assert metrics.get_scorer("neg_penalized_power_loss")(model, X, y) == -loss
-print("penalized_power_loss" in metrics.__all__)
+assert get_scorer("neg_penalized_power_loss")(model, X, y) == -loss
+assert get_scorer("penalized_power")(model, X, y) == -loss
+assert abs(eval_metric("penalized_power")(y, proba) - loss) < 1e-12
+print(superiority_rate(y, proba, rule="penalized_power"))
 """
 
 
-def test_a_row_in_the_table_is_all_a_new_rule_needs(tmp_path):
+def test_what_a_new_rule_needs(tmp_path):
+    """A row in the table, a function and a scorer; everything else follows."""
     package = Path(sklearn_superior.__file__).parent
     shutil.copytree(package, tmp_path / "sklearn_superior")
-    with open(tmp_path / "sklearn_superior/metrics/_rules.py", "a") as table:
-        table.write(NEW_ROW)
+    for file, text in [
+        ("_rules.py", NEW_ROW),
+        ("_penalized.py", NEW_FUNCTION),
+        ("_scorer.py", NEW_SCORER),
+    ]:
+        with open(tmp_path / "sklearn_superior/metrics" / file, "a") as module:
+            module.write(text)
     run = subprocess.run(
-        [sys.executable, "-c", USE_NEW_ROW],
+        [sys.executable, "-c", USE_NEW_RULE],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
     )
-    assert run.stdout.strip() == "True", run.stderr
+    assert run.stdout.strip() == "1.0", run.stderr
+
+
+def test_names_in_the_table_are_those_of_the_functions():
+    for name, rule in RULES.items():
+        assert LOSSES[name].__name__ == rule.loss_name
+        assert SAMPLES[name].__name__ == rule.samples_name
+        assert SCORERS[rule.scoring_name].score_function.rule is rule
+    assert len(LOSSES) == len(SAMPLES) == len(SCORERS) == len(RULES)
 
 
 @rules

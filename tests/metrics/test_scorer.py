@@ -386,8 +386,11 @@ def test_pipelines_and_single_class_estimators():
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X, text(y))
     assert_allclose(neg_penalized_brier_scorer(model, X, text(y)), 0, atol=1e-12)
     constant = DummyClassifier().fit(X[:50], y[:50])
-    with pytest.raises(ValueError, match="must hold at least two classes"):
+    message = r"DummyClassifier knows a single class, \[0\], and y_true has no other"
+    with pytest.raises(ValueError, match=message):
         neg_penalized_brier_scorer(constant, X[:50], y[:50])
+    declared = get_scorer("neg_penalized_brier_score", labels=[0, 1, 2])
+    assert declared(constant, X[:50], y[:50]) == 0
 
 
 def test_skorch_epoch_scoring():

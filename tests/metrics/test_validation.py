@@ -14,7 +14,8 @@ from sklearn_superior.metrics import (
     penalized_log_loss,
     superiority_rate,
 )
-from sklearn_superior.metrics._penalized import D2_SCORES, LOSSES, SAMPLES
+from sklearn_superior.metrics._d2 import D2_SCORES
+from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
 
 Y = [0, 1, 2]
 Q = np.full((3, 3), 1 / 3)
@@ -168,13 +169,19 @@ BAD_DATA = {
         "y_true has 1 rows that are not one-hot",
     ),
     "soft targets": (Q, Q, {}, ValueError, "y_true has 3 rows that are not one-hot"),
-    "one-hot width": (np.eye(3), Q[:, :2] * 1.5, {}, ValueError, "y_true holds 3 dis"),
+    "one-hot width": (
+        np.eye(3),
+        Q[:, :2] * 1.5,
+        {},
+        ValueError,
+        r"y_true must hold one label for each row.* 2 classes .* Got shape \(3, 3\)",
+    ),
     "one-hot and labels": (
         np.eye(3),
         Q[:, :2] * 1.5,
         {"labels": [0, 1]},
         ValueError,
-        "y_true is one-hot with 3 columns, but y_proba is for 2 classes",
+        r"y_true must hold one label for each row.* 2 classes .* Got shape \(3, 3\)",
     ),
     "pos_label": (
         ["a", "b"],

@@ -1,0 +1,194 @@
+"""Skill scores: the penalized losses relative to those of the class frequencies."""
+
+import numpy as np
+
+from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._validation import check_forecast, check_options
+from sklearn_superior.utils._sklearn_compat import to_numpy
+
+__all__ = ["d2_penalized_brier_score", "d2_penalized_log_loss_score"]
+
+
+def d2_penalized_brier_score(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Share of the penalized Brier score that the predictions explain.
+
+    The score is 1 minus the loss over the loss of a forecast that always gives the
+    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_brier_score_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    score : float
+        At most 1. A `ValueError` is raised where it is not defined, that is when all
+        samples are of one class.
+
+    See Also
+    --------
+    penalized_brier_score_loss : The loss, with the formula.
+
+    Examples
+    --------
+    The class frequencies as a forecast, then a better one:
+
+    >>> from sklearn_superior.metrics import d2_penalized_brier_score
+    >>> d2_penalized_brier_score([0, 1, 1, 1], [0.75, 0.75, 0.75, 0.75])
+    0.0
+    >>> d2_penalized_brier_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
+    True
+    """
+    return _d2_score(
+        RULES["brier"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+    )
+
+
+def d2_penalized_log_loss_score(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Share of the penalized log loss that the predictions explain.
+
+    The score is 1 minus the loss over the loss of a forecast that always gives the
+    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_log_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    score : float
+        At most 1. A `ValueError` is raised where it is not defined, that is when all
+        samples are of one class.
+
+    See Also
+    --------
+    penalized_log_loss : The loss, with the formula.
+
+    Examples
+    --------
+    The class frequencies as a forecast, then a better one:
+
+    >>> from sklearn_superior.metrics import d2_penalized_log_loss_score
+    >>> d2_penalized_log_loss_score([0, 1, 1, 1], [0.75, 0.75, 0.75, 0.75])
+    0.0
+    >>> d2_penalized_log_loss_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
+    True
+    """
+    return _d2_score(
+        RULES["log_loss"],
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        penalty=penalty,
+        ties=ties,
+    )
+
+
+D2_SCORES = {
+    "brier": d2_penalized_brier_score,
+    "log_loss": d2_penalized_log_loss_score,
+}
+
+
+def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
+    """1 minus the loss over that of the class frequencies."""
+    check_options(rule, penalty=penalty, ties=ties)
+    forecast = check_forecast(y_true, y_proba, **inputs)
+    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties)
+    sums.check(forecast.label_error)
+    frequency = _class_weights(forecast) / sums.weight
+    if np.count_nonzero(frequency) == 1:
+        raise ValueError(
+            "The d2 score is not defined when y_true holds a single class: the class "
+            "frequencies then are a perfect forecast."
+        )
+    # The forecast that always gives the frequencies, once for each class.
+    reference = check_forecast(
+        np.arange(len(frequency)),
+        np.tile(frequency, (len(frequency), 1)),
+        sample_weight=frequency,
+    )
+    worst = sum_losses(reference, rule, penalty=penalty, ties=ties)
+    return float(1 - sums.loss / sums.weight / (worst.loss / worst.weight))
+
+
+def _class_weights(forecast):
+    """Sum of the weights of each class, as a NumPy array."""
+    xp, y_index, weight = forecast.xp, forecast.y_index, forecast.sample_weight
+    if xp is np:
+        return np.bincount(y_index, weight, forecast.n_classes)
+    sums = []
+    for k in range(forecast.n_classes):
+        is_class = xp.astype(y_index == k, forecast.dtype)
+        sums.append(xp.sum(is_class if weight is None else is_class * weight))
+    return to_numpy(xp.stack(sums), xp)
