@@ -4,6 +4,8 @@ Each function looks its rule up in the table of `_rules.py` and hands over to on
 two functions at the end of this file, which check, pass over the data and finish.
 """
 
+from collections.abc import Callable
+
 from sklearn_superior.metrics._reduce import sample_losses, sum_losses
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import check_forecast, check_options
@@ -487,12 +489,12 @@ def penalized_spherical_loss_samples(
 
 
 # The functions of each rule.
-LOSSES = {
+LOSSES: dict[str, Callable[..., float]] = {
     "brier": penalized_brier_score_loss,
     "log_loss": penalized_log_loss,
     "spherical": penalized_spherical_loss,
 }
-SAMPLES = {
+SAMPLES: dict[str, Callable] = {
     "brier": penalized_brier_score_samples,
     "log_loss": penalized_log_loss_samples,
     "spherical": penalized_spherical_loss_samples,
@@ -500,7 +502,7 @@ SAMPLES = {
 
 
 def _mean_loss(
-    rule, y_true, y_proba, *, penalty, ties, scale=None, normalize=True, **inputs
+    rule, y_true, y_proba, *, penalty, ties, scale="sum", normalize=True, **inputs
 ):
     """Weighted mean of the losses, or their sum."""
     check_options(rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize)
@@ -510,11 +512,11 @@ def _mean_loss(
     return float(sums.loss / sums.weight if normalize else sums.loss)
 
 
-def _sample_losses(rule, y_true, y_proba, *, penalty, ties, scale=None, **inputs):
+def _sample_losses(rule, y_true, y_proba, *, penalty, ties, scale="sum", **inputs):
     """Loss of every sample."""
     check_options(rule, penalty=penalty, ties=ties, scale=scale)
     forecast = check_forecast(y_true, y_proba, **inputs)
     losses = sample_losses(forecast, rule, penalty=penalty, ties=ties)
-    if scale is not None:
+    if scale != "sum":
         losses = losses * rule.scales[scale](forecast.n_classes)
     return losses

@@ -27,7 +27,7 @@ class PreparedLoss:
         sample_weight=None,
         penalty="paper",
         ties="first",
-        scale=None,
+        scale="sum",
         normalize=True,
     ):
         check_options(
@@ -41,7 +41,7 @@ class PreparedLoss:
         sums = sum_losses(self._forecast, rule, **self._options)
         sums.check()
         self._factor = 1 / sums.weight if normalize else 1.0
-        if scale is not None:
+        if scale != "sum":
             self._factor *= rule.scales[scale](len(labels))
         self._is_first = True
 

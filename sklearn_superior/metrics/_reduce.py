@@ -164,7 +164,7 @@ def sum_losses(
     *,
     penalty,
     ties,
-    scale=None,
+    scale="sum",
     samples=None,
     checks=True,
     to_host=True,
@@ -217,7 +217,7 @@ def sum_losses(
                 samples.append(loss)
             part = block.sum(loss, forecast, checks)
             sums = part if sums is None else sums + part
-    if scale not in (None, "sum"):
+    if scale != "sum":
         sums.loss = sums.loss * rule.scales[scale](n_classes)
     if xp is not np:
         n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
@@ -347,7 +347,7 @@ def _as_dtype(array, dtype, xp):
 
 def sample_losses(forecast, rule, *, penalty, ties):
     """Loss of every sample, on the device of the forecast."""
-    samples: list = []
+    samples = []
     sums = sum_losses(forecast, rule, penalty=penalty, ties=ties, samples=samples)
     sums.check(forecast.label_error, allow_no_weight=True)
     return forecast.xp.concat(samples)

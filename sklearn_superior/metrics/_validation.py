@@ -55,8 +55,8 @@ class Forecast:
     label_error: str = ""
 
 
-def check_options(rule, *, penalty="paper", ties="first", scale=None, normalize=True):
-    """Check the options of the loss of a rule; `scale` is None if it has none."""
+def check_options(rule, *, penalty="paper", ties="first", scale="sum", normalize=True):
+    """Check the options of the loss of a rule."""
     is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
     if not (
         (isinstance(penalty, str) and penalty in ("paper", "minimal"))
@@ -66,10 +66,8 @@ def check_options(rule, *, penalty="paper", ties="first", scale=None, normalize=
             "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
             f"range [0, inf). Got {penalty!r} instead."
         )
-    choices = [("ties", ties, _TIES)]
-    if scale is not None or rule.scales:
-        choices.append(("scale", "sum" if scale is None else scale, rule.scales))
-    for name, value, allowed in choices:
+    scales = rule.scales or ("sum",)
+    for name, value, allowed in (("ties", ties, _TIES), ("scale", scale, scales)):
         if not (isinstance(value, str) and value in allowed):
             raise ValueError(
                 f"The {name!r} parameter must be one of {sorted(allowed)}. "

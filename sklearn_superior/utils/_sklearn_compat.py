@@ -7,12 +7,12 @@ import sys
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
+from importlib import import_module
 from itertools import count
 from types import FunctionType
 
 import numpy as np
 from sklearn import get_config
-from sklearn.externals import array_api_compat
 from sklearn.metrics._scorer import _SCORERS, _BaseScorer
 from sklearn.utils import _safe_indexing
 from sklearn.utils._array_api import (
@@ -91,7 +91,9 @@ def array_namespace(array):
 
 def namespace_of(array):
     """Namespace of an array of any library, whether dispatch is on or off."""
-    return array_api_compat.array_namespace(array)
+    # Not a plain import, because type checkers follow it into scikit-learn.
+    compat = import_module("sklearn.externals.array_api_compat")
+    return compat.array_namespace(array)
 
 
 def register_scorer_names(scorers):

@@ -48,7 +48,7 @@ from sklearn_superior.metrics import (
     penalized_log_loss,
 )
 from sklearn_superior.metrics._penalized import LOSSES
-from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS
 
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -273,6 +273,76 @@ def test_labels_of_another_type_are_refused():
         neg_penalized_brier_scorer(model, X, y.astype(str))
 
 
+@pytest.mark.parametrize("labels", [["0", "1", "2"], [0, 1, 2]])
+def test_declared_labels_of_another_type_are_refused(labels):
+    X, y = IRIS
+    y = y if isinstance(labels[0], str) else text(y)
+    model = GaussianNB().fit(X, y)
+    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
+    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
+        scorer(model, X, y)
+    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
+        scorer.prepare(model.classes_, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"penalty": "foo"}, ValueError, "'penalty' parameter .* Got 'foo'"),
+        ({"penalty": -1}, ValueError, "'penalty' parameter .* Got -1"),
+        ({"penalty": np.nan}, ValueError, "'penalty' parameter .* Got nan"),
+        ({"ties": "x"}, ValueError, "'ties' parameter .* Got 'x'"),
+        ({"scale": "x"}, ValueError, "'scale' parameter .* Got 'x'"),
+        ({"scale": None}, ValueError, "'scale' parameter .* Got None"),
+        ({"labels": "abc"}, TypeError, "labels must be array-like"),
+        ({"labels": [0, np.nan]}, ValueError, "labels must not contain NaN"),
+    ],
+)
+def test_options_are_checked_when_the_scorer_is_made(options, error, message):
+    with pytest.raises(error, match=message):
+        get_scorer("neg_penalized_brier_score", **options)
+    if "scale" not in options:
+        with pytest.raises(error, match=message):
+            get_scorer("neg_penalized_log_loss", **options)
+
+
+def test_get_scorer_takes_the_names_of_rules():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    for name in rule_names():
+        rule, penalty = find_rule(name)
+        expected = -LOSSES[rule.name](y, model.predict_proba(X), penalty=penalty)
+        assert get_scorer(name)(model, X, y) == expected
+    assert get_scorer("brier", ties="split").options == {"penalty": 0, "ties": "split"}
+
+
+@pytest.mark.parametrize("declared", [None, [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("seen", [[0, 2], [0, 1, 2]])
+def test_a_torch_target_with_a_class_never_seen(seen, declared):
+    torch = pytest.importorskip("torch")
+    X, y = IRIS
+    y = np.where(np.arange(len(y)) % 10, y, 3)
+    rows = np.isin(y, seen)
+    model = GaussianNB().fit(X[rows], y[rows])
+    scorer = get_scorer("neg_penalized_brier_score", labels=declared)
+
+    class InTorch(BaseEstimator):
+        classes_ = model.classes_
+
+        def predict_proba(self, X):
+            return torch.asarray(model.predict_proba(X))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        expected = scorer(model, X, y)
+        with config_context(array_api_dispatch=True):
+            score = scorer(InTorch(), X, torch.asarray(y))
+            mixed = scorer(model, X, torch.asarray(y))
+    assert_allclose([score, mixed], expected, rtol=1e-12)
+    assert len(caught) == (3 if declared is None else 0)
+    assert all("never seen" in str(warning.message) for warning in caught)
+
+
 def test_unfitted_and_multi_output_estimators_are_refused():
     X, y = IRIS
     with pytest.raises(NotFittedError, match="GaussianNB instance is not fitted"):
@@ -355,15 +425,29 @@ def test_tools_of_scikit_learn(data, name_labels):
     assert path.score(X, y) < 0
 
 
-@pytest.mark.parametrize("labels", [[0, 1], [-1, 1], ["no", "yes"], [False, True]])
-def test_tuned_threshold_scores_decisions(labels):
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1],
+        [-1, 1],
+        ["no", "yes"],
+        [False, True],
+        [0.0, 1.0],
+        [1.0, 2.0],
+        [-1.0, 1.0],
+    ],
+)
+def test_tuned_threshold_scores_decisions(labels, declared):
     # Certain forecasts cost 2 + 1/2 when wrong: the threshold of best accuracy wins.
     X, y = make_classification(300, weights=[0.8], flip_y=0.2, random_state=0)
     y = np.array(labels)[y]
     options = {"cv": 3, "store_cv_results": True, "thresholds": 20}
-    tuned = TunedThresholdClassifierCV(
-        GaussianNB(), scoring=neg_penalized_brier_scorer, **options
-    ).fit(X, y)
+    scorer = neg_penalized_brier_scorer
+    if declared:
+        scorer = get_scorer("neg_penalized_brier_score", labels=labels)
+    tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=scorer, **options)
+    tuned.fit(X, y)
     reference = TunedThresholdClassifierCV(
         GaussianNB(), scoring="accuracy", **options
     ).fit(X, y)

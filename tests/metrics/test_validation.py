@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 
 from sklearn_superior.metrics import (
     d2_penalized_brier_score,
@@ -16,6 +17,7 @@ from sklearn_superior.metrics import (
 )
 from sklearn_superior.metrics._d2 import D2_SCORES
 from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
+from tests.metrics.forecasts import random_forecast
 
 Y = [0, 1, 2]
 Q = np.full((3, 3), 1 / 3)
@@ -283,3 +285,130 @@ def test_unsorted_labels_recall_how_the_columns_are_read():
     assert loss == penalized_brier_score_loss(["a", "b"], [[0.9, 0.1], [0.2, 0.8]])
     # With a single column there is no order to mistake.
     penalized_brier_score_loss(["a", "b"], [0.1, 0.8], labels=["b", "a"])
+
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", ">u8"]
+
+
+def spread(dtype, n_classes):
+    """Labels from the least to the greatest number of a type, or three in a row."""
+    limits = np.iinfo(dtype)
+    return {
+        "whole range": [limits.min, limits.max // 2, limits.max],
+        "upper end": [limits.max - 2, limits.max - 1, limits.max],
+        "lower end": [limits.min, limits.min + 1, limits.min + 2],
+    }[n_classes]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("where", ["whole range", "upper end", "lower end"])
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_integer_labels_of_any_range(dtype, where, with_labels):
+    rng = np.random.default_rng(0)
+    labels = np.array(spread(dtype, where), dtype=dtype)
+    y_index, y_proba = random_forecast(rng, 60, 3)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    options = {"labels": labels} if with_labels else {}
+    assert penalized_brier_score_loss(labels[y_index], y_proba, **options) == expected
+
+
+def test_int8_labels_that_span_all_values():
+    labels = np.arange(-128, 128).astype(np.int8)
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 512, 256)
+    expected = penalized_log_loss(y_index, y_proba)
+    assert penalized_log_loss(labels[y_index], y_proba) == expected
+
+
+@pytest.mark.parametrize("labels", [[-1, 0, 1], [-1, 5, 9]])
+def test_large_unsigned_labels_are_not_taken_for_negative_ones(labels):
+    y_true = np.array([0, 1, 2**64 - 1], dtype=np.uint64)
+    with pytest.raises(ValueError, match=f"y_true has labels .*{2**64 - 1}"):
+        penalized_brier_score_loss(y_true, Q, labels=labels)
+
+
+def test_narrow_labels_beside_wide_classes():
+    y_true = np.array([5, 200, 255], dtype=np.uint8)
+    classes = [-300, 5, 200, 255, 70_000]
+    y_proba = np.full((3, 5), 0.2)
+    expected = penalized_brier_score_loss([1, 2, 3], y_proba, labels=range(5))
+    assert penalized_brier_score_loss(y_true, y_proba, labels=classes) == expected
+    wide = penalized_brier_score_loss(
+        y_true[:1], np.full((1, 301), 1 / 301), labels=range(-290, 11)
+    )
+    assert wide == penalized_brier_score_loss(
+        [295], np.full((1, 301), 1 / 301), labels=range(301)
+    )
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_named_like_the_classes_in_another_order(frame):
+    y_true, y_proba = random_forecast(np.random.default_rng(0), 30, 3)
+    y_true = np.array(["a", "b", "c"])[y_true]
+
+    def table(names):
+        return frame(dict(zip(names, y_proba.T, strict=True)))
+
+    expected = penalized_brier_score_loss(y_true, y_proba)
+    with pytest.warns(UserWarning, match=r"\['c', 'a', 'b'\], in another order"):
+        assert penalized_brier_score_loss(y_true, table("cab")) == expected
+    one_hot = pd.get_dummies(pd.Series(y_true))
+    with pytest.warns(UserWarning, match="in another order"):
+        penalized_brier_score_loss(one_hot, table("cab"))
+    for names in ("abc", "xyz"):  # no warning
+        assert penalized_brier_score_loss(y_true, table(names)) == expected
+    assert penalized_brier_score_loss(one_hot, table("abc")) == expected
+
+
+BAD_TENSORS = {
+    "complex": lambda torch: torch.ones(3, 3, dtype=torch.complex64),
+    "sparse": lambda torch: torch.eye(3).to_sparse(),
+    "float8": lambda torch: torch.ones(3, 3).to(torch.float8_e4m3fn),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TENSORS)
+@pytest.mark.parametrize("dispatch", [False, True])
+def test_tensors_that_hold_no_real_numbers(kind, dispatch):
+    torch = pytest.importorskip("torch")
+    y_proba = BAD_TENSORS[kind](torch)
+    with (
+        config_context(array_api_dispatch=dispatch),
+        pytest.raises((TypeError, ValueError), match="^y_proba "),
+    ):
+        penalized_brier_score_loss(Y, y_proba)
+
+
+def test_float8_of_numpy():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises(TypeError, match="y_proba must hold .*float8"):
+        penalized_brier_score_loss(Y, Q.astype(ml_dtypes.float8_e4m3fn))
+
+
+@pytest.mark.parametrize("dispatch", [False, True])
+def test_tensors_that_require_a_gradient(dispatch):
+    torch = pytest.importorskip("torch")
+    y_true, y_proba = random_forecast(np.random.default_rng(0), 30, 3)
+    weight = np.arange(30.0)
+    expected = penalized_brier_score_loss(y_true, y_proba, sample_weight=weight)
+    inputs = [torch.asarray(a).requires_grad_() for a in (y_proba, weight)]
+    with config_context(array_api_dispatch=dispatch):
+        loss = penalized_brier_score_loss(
+            torch.asarray(y_true), inputs[0], sample_weight=inputs[1]
+        )
+    assert loss == pytest.approx(expected, rel=1e-14)
+
+
+@every_function
+def test_several_outputs(function):
+    several = np.array([[0, 2, 1], [1, 1, 0], [2, 0, 1]])
+    with pytest.raises(ValueError, match="y_true .* several outputs .* not supported"):
+        function(several, Q)
+    with pytest.raises(ValueError, match="y_true must hold one label for each row"):
+        function(several[:, :2], Q)
+
+
+def test_errors_come_from_the_function_that_was_called():
+    with pytest.raises(ValueError, match="y_proba") as caught:
+        penalized_brier_score_loss(Y, Q * 4)
+    names = [entry.name for entry in caught.traceback]
+    assert names[1] == "penalized_brier_score_loss"

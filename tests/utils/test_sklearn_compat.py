@@ -171,7 +171,7 @@ def test_array_namespace():
         moved = _sklearn_compat.move_to(np.ones(2), xp=xp, device=device)
         assert isinstance(moved, torch.Tensor)
         assert _sklearn_compat.widest_float(xp, device) == torch.float64
-    assert _sklearn_compat.torch_namespace().__name__.endswith("torch")
+    assert _sklearn_compat.namespace_of(tensor).__name__.endswith("torch")
 
 
 def test_rows():
