@@ -1,10 +1,24 @@
-"""Made-up recordings of motion sensors."""
+"""Synthetic recordings of motion sensors."""
+
+from numbers import Real
 
 import numpy as np
 from scipy.signal import lfilter
 from sklearn.utils import Bunch, check_random_state
 
-from sklearn_superior.utils._params import check_integer, check_real
+from sklearn_superior.utils._sklearn_compat import (
+    Interval,
+    check_parameters,
+    integer_from,
+)
+
+_CONSTRAINTS = {
+    "n_classes": [integer_from(2)],
+    "n_series": [integer_from(1)],
+    "n_timepoints": [integer_from(1)],
+    "n_channels": [integer_from(1)],
+    "difficulty": [Interval(Real, 0, 1, closed="both")],
+}
 
 _N_HARMONICS = 3
 _PERIOD = 20  # time points in a cycle of the middle class
@@ -88,11 +102,7 @@ def make_motion_signals(
     >>> windows.X.shape
     (906, 3, 50)
     """
-    check_integer("n_classes", n_classes, least=2)
-    check_integer("n_series", n_series, least=1)
-    check_integer("n_timepoints", n_timepoints, least=1)
-    check_integer("n_channels", n_channels, least=1)
-    check_real("difficulty", difficulty, below=1, closed=True)
+    check_parameters("make_motion_signals", _CONSTRAINTS, locals())
     rng = check_random_state(random_state)
 
     tempo, shape, level = _make_classes(rng, n_classes, n_channels, difficulty)

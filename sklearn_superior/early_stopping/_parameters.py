@@ -1,14 +1,18 @@
 """The parameters that every classifier with early stopping has."""
 
-from numbers import Integral, Real
+from numbers import Real
 from os import PathLike
 
 from sklearn_superior.early_stopping._validation_split import check_split
-from sklearn_superior.utils._sklearn_compat import Interval, check_parameters
+from sklearn_superior.utils._sklearn_compat import (
+    Interval,
+    check_parameters,
+    integer_from,
+)
 
 STOPPING_CONSTRAINTS = {
     "scoring": [str, callable, None],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "n_iter_no_change": [integer_from(1)],
     "tol": [Interval(Real, 0, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "checkpoint_dir": [str, PathLike, None],
@@ -20,7 +24,8 @@ STOPPING_CONSTRAINTS = {
 
 def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
     """Check the parameters of a classifier with early stopping."""
-    check_parameters(classifier, constraints)
+    params = classifier.get_params(deep=False)
+    check_parameters(type(classifier).__name__, constraints, params)
     check_split(classifier.validation_split)
     if isinstance(classifier.checkpoint_dir, str) and not classifier.checkpoint_dir:
         raise ValueError(

@@ -1,8 +1,13 @@
 """When to stop: pure bookkeeping over scores."""
 
 from math import inf, isnan
+from numbers import Real
 
-from sklearn_superior.utils._params import check_bool, check_integer, check_real
+from sklearn_superior.utils._sklearn_compat import (
+    Interval,
+    check_parameters,
+    integer_from,
+)
 
 
 class EarlyStopper:
@@ -72,13 +77,17 @@ class EarlyStopper:
     6
     """
 
+    _parameter_constraints = {
+        "n_iter_no_change": [integer_from(1)],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "greater_is_better": ["boolean"],
+    }
+
     def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
-        check_integer("n_iter_no_change", n_iter_no_change, least=1)
-        check_real("tol", tol)
-        check_bool("greater_is_better", greater_is_better)
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.greater_is_better = greater_is_better
+        check_parameters("EarlyStopper", self._parameter_constraints, vars(self))
         self.best_iteration = None
         self.best_score = -inf if greater_is_better else inf
         self.scores = []

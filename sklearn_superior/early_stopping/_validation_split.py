@@ -9,7 +9,6 @@ from sklearn.utils import assert_all_finite, check_consistent_length, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from sklearn_superior.utils._params import check_real
 from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
 
 
@@ -219,7 +218,6 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
                 f"{len(val)}."
             )
         return train, val
-    check_real("validation_fraction", fraction, below=1, open_low=True)
     if split == "last":
         return _last_rows(count_rows(X), groups, fraction)
     return _random_rows(y, fraction, random_state)

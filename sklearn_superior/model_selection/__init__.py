@@ -1,11 +1,9 @@
 """Cross-validation for time series that does not leak, and stopping rules compared."""
 
 from sklearn_superior.model_selection._comparison import compare_stopping_rules
-from sklearn_superior.model_selection._comparison_result import (
-    StoppingRuleComparison,
-    Trajectory,
-)
+from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._split import HBlockSplit
+from sklearn_superior.model_selection._trajectory import Trajectory
 from sklearn_superior.model_selection._windows import (
     Windows,
     recommended_gap,

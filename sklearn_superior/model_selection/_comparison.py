@@ -1,7 +1,9 @@
 """Which rule picks the best model? All of them read off one training."""
 
+import pickle
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from itertools import combinations
 from numbers import Integral
 from time import perf_counter
 
@@ -23,19 +25,17 @@ from sklearn_superior.early_stopping._training import (
     check_target,
     validation_rows,
 )
-from sklearn_superior.metrics import get_scorer
-from sklearn_superior.metrics._rules import RULES, find_rule
-from sklearn_superior.model_selection._comparison_result import (
-    StoppingRuleComparison,
-    Trajectory,
-)
+from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
+from sklearn_superior.model_selection._trajectory import Trajectory, find_scorers
 from sklearn_superior.utils._parallel import in_parallel, limit_threads
-from sklearn_superior.utils._params import check_integer
 from sklearn_superior.utils._progress import show_progress
-from sklearn_superior.utils._sklearn_compat import take_rows
+from sklearn_superior.utils._sklearn_compat import (
+    check_parameters,
+    integer_from,
+    take_rows,
+)
 from sklearn_superior.utils._warnings import warn
 
-DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 _VALIDATION_FRACTION = 0.2
 
 
@@ -141,7 +141,8 @@ def compare_stopping_rules(
     >>> [row["rule"] for row in comparison.summary()]
     ['brier', 'brier', 'penalized_brier', 'penalized_brier']
     """
-    check_integer("n_repeats", n_repeats, least=1)
+    constraints = {"n_repeats": [integer_from(1)]}
+    check_parameters("compare_stopping_rules", constraints, locals())
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = find_scorers(rules)
     check_scorer(scoring)
@@ -157,6 +158,7 @@ def compare_stopping_rules(
             "The 'cv' parameter must give a validation part in every fold. "
             f"Got none from {cv}."
         )
+    _check_disjoint(folds)
     seeded = random_state is not None or n_repeats > 1
     jobs = [
         (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
@@ -186,44 +188,6 @@ def compare_stopping_rules(
         tol=tol,
         scoring=scoring if isinstance(scoring, str) else "target",
     )
-
-
-def find_scorers(rules):
-    """Return the scorers that `rules` means, by their names."""
-    if rules is None:
-        rules = DEFAULT_RULES
-    names = rules if isinstance(rules, list | tuple | Mapping) else [None]
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError(
-            f"The 'rules' parameter must be a list of str or a dict. Got {rules!r}."
-        )
-    if not names:
-        raise ValueError("The 'rules' parameter must hold at least one rule. Got none.")
-    if len(set(names)) < len(names) or "target" in names:
-        raise ValueError(
-            "The 'rules' parameter must hold different names, none of them 'target'. "
-            f"Got {list(names)}."
-        )
-    if isinstance(rules, Mapping):
-        return {
-            name: check_scorer(scorer, f"rules[{name!r}]")
-            for name, scorer in rules.items()
-        }
-    return {name: _find_scorer(name) for name in names}
-
-
-def _find_scorer(name):
-    known = [prefix + rule for rule in RULES for prefix in ("", "penalized_")]
-    if name in known:
-        rule, penalty = find_rule(name)
-        return get_scorer(rule.scoring_name, penalty=penalty)
-    try:
-        return get_scorer(name)
-    except ValueError as exc:
-        raise ValueError(
-            f"The 'rules' parameter must hold rules among {known}, or names of "
-            f"scorers. Got {name!r}."
-        ) from exc
 
 
 def _split(X, y, groups, cv, rng):
@@ -260,14 +224,40 @@ def _split(X, y, groups, cv, rng):
     return folds
 
 
+def _check_disjoint(folds):
+    """Raise an error if a row is in two parts of a fold."""
+    for fold, parts in enumerate(folds):
+        named = list(zip(("training", "validation", "test"), parts, strict=True))
+        for (name, rows), (other, other_rows) in combinations(named, 2):
+            n_shared = len(np.intersect1d(rows, other_rows))
+            if n_shared:
+                raise ValueError(
+                    f"The 'cv' parameter must give parts without common rows. In fold "
+                    f"{fold} the {name} and the {other} part share {n_shared} rows."
+                )
+
+
 def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
     """Return a trajectory, or what went wrong."""
     try:
         return _trace(estimator, X, y, rows, fold, repeat, *args), None
     except Exception as exc:
-        problem = f"{type(exc).__name__}: {exc}"
-        error = {"fold": fold, "repeat": repeat, "error": problem}
-        return None, error | {"traceback": traceback.format_exc()}
+        return None, {
+            "fold": fold,
+            "repeat": repeat,
+            "error": f"{type(exc).__name__}: {exc}",
+            "traceback": traceback.format_exc(),
+            "exception": _picklable(exc),
+        }
+
+
+def _picklable(exc):
+    """Return an exception that a worker process can send back."""
+    try:
+        pickle.loads(pickle.dumps(exc))
+    except Exception:
+        return RuntimeError(f"{type(exc).__name__}: {exc}")
+    return exc
 
 
 def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads):
@@ -311,13 +301,18 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
 
 
 def _report_errors(errors, n_jobs):
+    """Warn of trainings that failed; raise an error if all of them did."""
+
     def where(error):
         return f"Fold {error['fold']}, repeat {error['repeat']}"
 
+    if n_jobs == len(errors) == 1:
+        (error,) = errors
+        raise ValueError(f"Training failed: {error['error']}") from error["exception"]
     if len(errors) == n_jobs:
-        first = errors[0]
+        first = min(errors, key=lambda error: (error["fold"], error["repeat"]))
         raise ValueError(
             f"All {n_jobs} trainings failed. {where(first)}: {first['error']}"
-        )
+        ) from first["exception"]
     for error in errors:
         warn(f"{where(error)} failed and is left out: {error['error']}")

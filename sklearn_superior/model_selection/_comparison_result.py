@@ -1,14 +1,13 @@
 """What a comparison of stopping rules has found."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.model_selection._trajectory import SELECTIONS
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._params import check_integer
+from sklearn_superior.utils._sklearn_compat import check_parameters, integer_from
+from sklearn_superior.utils._warnings import warn
 
-SELECTIONS = ("CP", "ES")
+MIN_FOLDS = 3  # of an interval
 
 
 class Records(list):
@@ -55,60 +54,6 @@ def _show(value):
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-@dataclass
-class Trajectory:
-    """The scores of one training, stage by stage.
-
-    Parameters
-    ----------
-    fold, repeat : int
-        Which training it is.
-
-    validation, test : dict of str to array-like
-        The scores of all stages by each rule, and by ``"target"``; greater is better.
-
-    seed : int, default=None
-        The seed of the estimator.
-
-    n_rows : dict, default={}
-        Number of rows in ``"train"``, ``"validation"`` and ``"test"``.
-
-    time : float, default=0.0
-        Seconds that it took.
-
-    Examples
-    --------
-    >>> from sklearn_superior.model_selection import Trajectory
-    >>> scores = {"brier": [-0.5, -0.4, -0.45, -0.3], "target": [0.5, 0.6, 0.6, 0.7]}
-    >>> trajectory = Trajectory(fold=0, repeat=0, validation=scores, test=scores)
-    >>> trajectory.choose("brier", "ES", n_iter_no_change=1)
-    (1, 3)
-    """
-
-    fold: int
-    repeat: int
-    validation: dict
-    test: dict
-    seed: int | None = None
-    n_rows: dict = field(default_factory=dict)
-    time: float = 0.0
-
-    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
-        """Return the stage that a rule chooses, and how many stages it has seen."""
-        if selection not in SELECTIONS:
-            raise ValueError(
-                f"selection must be one of {SELECTIONS}. Got {selection!r}."
-            )
-        scores = self.validation[rule]
-        if selection == "CP":
-            n_iter_no_change, tol = len(scores) + 1, 0.0
-        stopper = EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)
-        for score in scores:
-            if stopper.update(score):
-                break
-        return stopper.best_iteration, stopper.n_iter
-
-
 class StoppingRuleComparison:
     """Result of `compare_stopping_rules`.
 
@@ -130,7 +75,8 @@ class StoppingRuleComparison:
         What the target is called.
 
     errors : list of dict, default=()
-        The trainings that failed, with `fold`, `repeat`, `error` and `traceback`.
+        The trainings that failed, with `fold`, `repeat`, `error`, `traceback` and
+        `exception`.
 
     See Also
     --------
@@ -204,7 +150,7 @@ class StoppingRuleComparison:
             "selection": selection,
             "iteration": stage,
             "n_iter": n_iter,
-            "correlation": pearson(val[rule][:n_iter], val["target"][:n_iter]),
+            "correlation": trajectory.correlation(rule, n_iter=n_iter),
             "validation_score": float(val["target"][stage]) if chosen else np.nan,
             "test_score": float(test["target"][stage]) if chosen else np.nan,
             "best_score": float(np.nanmax(test["target"])),
@@ -236,20 +182,27 @@ class StoppingRuleComparison:
             the main columns, and `to_frame` gives all of them. `mean` and `std` are
             those of the target on the test part,
             `difference` is the mean of the paired differences to the baseline with a
-            95 % interval from `low` to `high`; `wins`, `ties` and `losses` count them.
+            95 % interval from `low` to `high`, NaN with fewer than three folds; `wins`,
+            `ties` and `losses` count them.
             `correlation`, `correlation_std` and the differences after that are the
             same for the correlation of the rule with the target.
         """
-        check_integer("n_bootstrap", n_bootstrap, least=1)
+        check_parameters("summary", {"n_bootstrap": [integer_from(1)]}, locals())
         baseline = self.rules[0] if baseline is None else baseline
         if baseline not in self.rules:
             raise ValueError(
                 f"The 'baseline' parameter must be one of {self.rules}. "
                 f"Got {baseline!r}."
             )
+        n_folds = len({trajectory.fold for trajectory in self.trajectories})
+        if n_folds < MIN_FOLDS:
+            warn(
+                f"An interval over {n_folds} folds means nothing, so that low and high "
+                f"are NaN. Use at least {MIN_FOLDS} folds.",
+            )
         records = self.records
         return Records(
-            summarise(records, rule, baseline, selection, n_bootstrap, random_state)
+            _summarise(records, rule, baseline, selection, n_bootstrap, random_state)
             for rule in self.rules
             for selection in SELECTIONS
         )
@@ -276,17 +229,7 @@ class StoppingRuleComparison:
         )
 
 
-def pearson(a, b):
-    """Pearson correlation; NaN where one of the two does not vary."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    finite = np.isfinite(a) & np.isfinite(b)
-    a, b = a[finite], b[finite]
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
-    return float(np.corrcoef(a, b)[0, 1])
-
-
-def summarise(records, rule, baseline, selection, n_bootstrap=2000, random_state=0):
+def _summarise(records, rule, baseline, selection, n_bootstrap=2000, random_state=0):
     """One row of a summary: a rule against a baseline."""
     row = {"rule": rule, "selection": selection}
     for key, prefix in (("test_score", ""), ("correlation", "correlation_")):
@@ -323,7 +266,7 @@ def _mean(values):
 def _bootstrap(paired, n_bootstrap, random_state):
     """95 % interval of the mean difference; folds are drawn with replacement."""
     folds = sorted({fold for fold, _ in paired})
-    if len(folds) < 2:
+    if len(folds) < MIN_FOLDS:
         return np.nan, np.nan
     sums = np.array([sum(v for (f, _), v in paired.items() if f == k) for k in folds])
     counts = np.array([sum(f == k for f, _ in paired) for k in folds])

@@ -32,11 +32,9 @@ class Series:
 
 def count_rows(X):
     """Count the rows of anything that scikit-learn can index."""
-    if X is None:
-        raise ValueError("X must be array-like. Got None.")
     shape = getattr(X, "shape", None)
-    if shape is not None and len(shape) == 0:
-        raise ValueError("X must have rows. Got a single value.")
+    if shape == () or (shape is None and not hasattr(X, "__len__")):
+        raise ValueError(f"X must be array-like, with rows. Got {X!r} instead.")
     return int(shape[0]) if shape else len(X)
 
 

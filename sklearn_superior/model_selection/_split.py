@@ -4,7 +4,11 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_superior.model_selection._series import find_series
-from sklearn_superior.utils._params import check_integer
+from sklearn_superior.utils._sklearn_compat import (
+    StrOptions,
+    check_parameters,
+    integer_from,
+)
 from sklearn_superior.utils._warnings import warn
 
 _TRAIN, _VALIDATION, _TEST, _DROPPED = range(4)
@@ -120,6 +124,16 @@ class HBlockSplit(BaseCrossValidator):
     # scikit-learn's metadata routing: `groups` is passed on without being asked.
     __metadata_request__split = {"groups": True}
 
+    _parameter_constraints = {
+        "n_blocks": [integer_from(3)],
+        "n_validation_blocks": [integer_from(0), None],
+        "n_test_blocks": [integer_from(1), None],
+        "step": [integer_from(1)],
+        "circular": ["boolean"],
+        "gap": [integer_from(0)],
+        "evaluate_on": [StrOptions({"test", "validation"})],
+    }
+
     def __init__(
         self,
         n_blocks=10,
@@ -152,7 +166,8 @@ class HBlockSplit(BaseCrossValidator):
         -------
         n_splits : int
         """
-        n_validation, n_test = self._check_parameters()
+        self._check_parameters()
+        n_validation, n_test = self._n_parts()
         if self.circular:
             return -(-self.n_blocks // self.step)
         return (self.n_blocks - n_validation - n_test) // self.step + 1
@@ -177,6 +192,7 @@ class HBlockSplit(BaseCrossValidator):
         evaluation : ndarray of int64
             The test part, or the validation part if ``evaluate_on="validation"``.
         """
+        self._check_parameters()
         role = _TEST if self.evaluate_on == "test" else _VALIDATION
         for roles in self._roles_of_rows(X, groups):
             yield _rows(roles, _TRAIN), _rows(roles, role)
@@ -234,7 +250,7 @@ class HBlockSplit(BaseCrossValidator):
             yield series.to_row_order(cells.spread(roles))
 
     def _roles_of_blocks(self, fold):
-        n_validation, n_test = self._check_parameters()
+        n_validation, n_test = self._n_parts()
         roles = np.full(self.n_blocks, _TRAIN, dtype=np.uint8)
         stretch = fold * self.step + np.arange(n_validation + n_test)
         stretch %= self.n_blocks
@@ -254,7 +270,7 @@ class HBlockSplit(BaseCrossValidator):
         return series
 
     def _check_parts(self, fold, n_rows):
-        n_validation, _ = self._check_parameters()
+        n_validation, _ = self._n_parts()
         empty = "training" if n_rows[_TRAIN] == 0 else None
         if n_validation and n_rows[_VALIDATION] == 0:
             empty = "validation"
@@ -279,30 +295,13 @@ class HBlockSplit(BaseCrossValidator):
                 return
 
     def _check_parameters(self):
-        """Check all parameters; return the numbers of validation and test blocks."""
-        check_integer("n_blocks", self.n_blocks, least=3)
-        n_validation, n_test = self.n_validation_blocks, self.n_test_blocks
-        if n_validation is None:
-            n_validation = self.n_blocks // 5
-        if n_test is None:
-            n_test = max(1, 3 * self.n_blocks // 10)
-        check_integer("n_validation_blocks", n_validation, least=0)
-        check_integer("n_test_blocks", n_test, least=1)
+        """Check all parameters."""
+        check_parameters("HBlockSplit", self._parameter_constraints, vars(self))
+        n_validation, n_test = self._n_parts()
         if n_validation + n_test >= self.n_blocks:
             raise ValueError(
                 f"{n_validation} validation and {n_test} test blocks leave no training "
                 f"block: n_blocks={self.n_blocks} must be larger than their sum."
-            )
-        check_integer("step", self.step, least=1)
-        check_integer("gap", self.gap, least=0)
-        if not isinstance(self.circular, bool | np.bool_):
-            raise ValueError(
-                f"The 'circular' parameter must be a bool. Got {self.circular!r}."
-            )
-        if self.evaluate_on not in ("test", "validation"):
-            raise ValueError(
-                "The 'evaluate_on' parameter must be 'test' or 'validation'. "
-                f"Got {self.evaluate_on!r}."
             )
         if self.evaluate_on == "validation" and n_validation == 0:
             raise ValueError(
@@ -310,6 +309,14 @@ class HBlockSplit(BaseCrossValidator):
                 f"n_validation_blocks is {self.n_validation_blocks} and "
                 f"n_blocks={self.n_blocks}."
             )
+
+    def _n_parts(self):
+        """Return the numbers of validation and test blocks."""
+        n_validation, n_test = self.n_validation_blocks, self.n_test_blocks
+        if n_validation is None:
+            n_validation = self.n_blocks // 5
+        if n_test is None:
+            n_test = max(1, 3 * self.n_blocks // 10)
         return n_validation, n_test
 
 

@@ -1,5 +1,7 @@
 """Windows that slide over series and never cross from one into another."""
 
+from math import floor
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +10,19 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.model_selection._series import distinct, find_series
-from sklearn_superior.utils._params import check_integer, check_real
+from sklearn_superior.utils._sklearn_compat import (
+    Interval,
+    StrOptions,
+    check_parameters,
+    integer_from,
+)
 from sklearn_superior.utils._warnings import warn
+
+_LABEL = {"label": [StrOptions({"majority", "last", "drop"})]}
+_CONSTRAINTS = {
+    "length": [integer_from(1)],
+    "overlap": [Interval(Real, 0, 1, closed="left")],
+}
 
 
 class Windows(NamedTuple):
@@ -59,8 +72,9 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
         Number of time points in a window.
 
     overlap : float, default=0.75
-        Share of a window that the next one repeats, in [0, 1). Windows begin
-        every ``length - int(overlap * length)`` time points.
+        Share of a window that the next one repeats, in [0, 1). Windows begin every
+        ``length * (1 - overlap)`` time points, rounded to the nearest integer, halves
+        up, and at least 1.
 
     groups : array-like of shape (n_timepoints,), default=None
         The series of every time point; no window holds points of two. If None, all
@@ -125,12 +139,13 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
             "X must be a non-empty array of shape (n_timepoints,) or (n_timepoints, "
             f"n_channels). Got shape {X.shape}."
         )
-    step = _step(length, overlap)
-    if label not in ("majority", "last", "drop"):
+    if X.dtype.kind not in "biufc":
         raise ValueError(
-            "The 'label' parameter must be 'majority', 'last' or 'drop'. "
-            f"Got {label!r}."
+            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text: drop "
+            "or encode them."
         )
+    check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
+    step = _step(length, overlap)
     series = find_series(X, groups)
     begin, owner = _window_starts(series, length, step, named=groups is not None)
     window_y = None
@@ -173,13 +188,14 @@ def recommended_gap(length, overlap):
     >>> recommended_gap(length=96, overlap=0)
     0
     """
+    check_parameters("recommended_gap", _CONSTRAINTS, locals())
     return -(-length // _step(length, overlap)) - 1
 
 
 def _step(length, overlap):
-    check_integer("length", length, least=1)
-    check_real("overlap", overlap, below=1)
-    return max(1, int(length) - int(overlap * length))
+    """Time points from one window to the next."""
+    # Multiples of 1e-9 are far below any step that is meant, and above rounding errors.
+    return max(1, floor(round(length * (1 - overlap), 9) + 0.5))
 
 
 def _window_starts(series, length, step, *, named):

@@ -24,6 +24,7 @@ from sklearn_superior.neural_network._input import (
     check_windows,
 )
 from sklearn_superior.neural_network._stages import CNNStages, to_proba
+from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._optional import import_optional
 
 _SCORE_ATTRIBUTES = ("best_iteration_", "best_score_", "validation_scores_")
@@ -410,7 +411,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "module_")
         X = check_windows(self, X, reset=False)
         training = self._torch()
-        device = training.find_device(self.device, or_cpu=True)
+        device = find_device(self.device, or_cpu=True)
         n_rows = training.n_evaluation_rows(self._window_shape)
         batches = (
             self._scaler.transform(X[start : start + n_rows])
@@ -498,7 +499,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _make_trainer(self, X, *, continues):
         """Make a trainer of a new network, or of the present one if it continues."""
         training = self._torch()
-        device = training.find_device(self.device)
+        device = find_device(self.device)
         rng = check_random_state(self.random_state)
         *seeds, init_seed = rng.randint(np.iinfo(np.int32).max, size=3).tolist()
         if continues:

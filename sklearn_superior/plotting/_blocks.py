@@ -40,9 +40,7 @@ class HBlockDisplay:
 
     Examples
     --------
-    >>> import warnings
-
-    import numpy as np
+    >>> import numpy as np
     >>> from sklearn_superior.model_selection import HBlockSplit
     >>> from sklearn_superior.plotting import HBlockDisplay
     >>> display = HBlockDisplay.from_splitter(HBlockSplit(5, gap=1), np.zeros((50, 1)))

@@ -2,10 +2,6 @@
 
 import numpy as np
 
-from sklearn_superior.early_stopping import staged_scores
-from sklearn_superior.model_selection import Trajectory
-from sklearn_superior.model_selection._comparison import find_scorers
-from sklearn_superior.model_selection._comparison_result import pearson
 from sklearn_superior.utils._optional import import_optional
 
 # Colours that colour-blind readers tell apart; a rule and its penalized form share
@@ -23,7 +19,7 @@ class StoppingTrajectoryDisplay:
 
     Parameters
     ----------
-    trajectory : Trajectory
+    trajectory : sklearn_superior.model_selection.Trajectory
         The scores of one training.
 
     rules : list of str
@@ -52,6 +48,8 @@ class StoppingTrajectoryDisplay:
     See Also
     --------
     sklearn_superior.model_selection.compare_stopping_rules : Makes the data.
+    sklearn_superior.model_selection.Trajectory.from_estimator : Scores the stages of a
+        fitted ensemble.
 
     Examples
     --------
@@ -116,63 +114,6 @@ class StoppingTrajectoryDisplay:
         )
         return display.plot(ax=ax)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        y,
-        *,
-        rules=None,
-        scoring="f1_macro",
-        n_iter_no_change=10,
-        tol=0.0,
-        ax=None,
-    ):
-        """Draw the stages of a fitted boosted ensemble, scored on some data.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted boosting classifier, a pipeline that ends in one, or an
-            `EarlyStoppingClassifier` of one.
-
-        X, y : array-like
-            Data that it was not trained on.
-
-        rules : list of str, dict or None, default=None
-            The rules, as in `compare_stopping_rules`.
-
-        scoring : str or callable, default="f1_macro"
-            The score that really counts.
-
-        n_iter_no_change : int, default=10
-            Patience of early stopping.
-
-        tol : float, default=0.0
-            Tolerance of early stopping.
-
-        ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
-
-        Returns
-        -------
-        display : StoppingTrajectoryDisplay
-        """
-        scorers = find_scorers(rules)
-        scores = {
-            name: staged_scores(estimator, X, y, scoring=scorer)
-            for name, scorer in (*scorers.items(), ("target", scoring))
-        }
-        display = cls(
-            Trajectory(fold=0, repeat=0, validation=scores, test={}),
-            list(scorers),
-            scoring=scoring if isinstance(scoring, str) else "target",
-            n_iter_no_change=n_iter_no_change,
-            tol=tol,
-        )
-        return display.plot(ax=ax)
-
     def plot(self, ax=None):
         """Draw the curves.
 
@@ -213,8 +154,7 @@ class StoppingTrajectoryDisplay:
         return self
 
     def _label(self, rule):
-        val = self.trajectory.validation
-        r = pearson(val[rule], val["target"])
+        r = self.trajectory.correlation(rule)
         return f"{rule.replace('_', ' ')} (r = {r:.2f})"
 
     def _draw(self, name, colour, line, *, width, label):

@@ -138,14 +138,6 @@ def make_estimator(job, device="auto"):
     return make_pipeline(ChannelImputer(), FunctionTransformer(flatten), booster)
 
 
-def check_device(device):
-    """Raise an error if the network cannot be trained there."""
-    import_optional("torch", caller="superior-replicate", extra="torch")
-    from sklearn_superior.neural_network._training import find_device
-
-    find_device(device)
-
-
 def flatten(X):
     """Windows as rows of a table."""
     return X.reshape(len(X), -1)

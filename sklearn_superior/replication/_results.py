@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
-from sklearn_superior.model_selection._comparison_result import SELECTIONS, summarise
 from sklearn_superior.replication._paper_tables import CORRELATION, TEST_F1
 from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
 
@@ -124,10 +123,13 @@ def make_rows(experiment):
         comparison = experiment.comparison_for(rule)
         if comparison is None:
             continue
-        records = comparison.records
-        for selection in SELECTIONS:
-            plain = summarise(records, rule, rule, selection)
-            penalized = summarise(records, f"penalized_{rule}", rule, selection)
+        summary = {
+            (row["rule"], row["selection"]): row
+            for row in comparison.summary(baseline=rule)
+        }
+        for selection in ("CP", "ES"):
+            plain = summary[rule, selection]
+            penalized = summary[f"penalized_{rule}", selection]
             for quantity, prefix, scale, paper in (
                 ("test_f1", "", 100, TEST_F1),
                 ("correlation", "correlation_", 1, CORRELATION),

@@ -4,8 +4,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from sklearn_superior.replication._protocol import check_device, load_windows, train
+from sklearn_superior.replication._protocol import load_windows, train
 from sklearn_superior.replication._store import DamagedRecordError, RecordStore
+from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._parallel import in_parallel
 from sklearn_superior.utils._progress import show_progress
 
@@ -20,7 +21,7 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
     store = RecordStore(folder)
     store.folder.mkdir(parents=True, exist_ok=True)
     if any(job.estimator == "cnn" for job in jobs):
-        check_device(device)
+        find_device(device)  # an error if it is not there
     left = []
     for job in jobs:
         try:

@@ -9,6 +9,7 @@ from copy import copy
 from functools import cache
 from importlib import import_module
 from itertools import count
+from numbers import Integral
 from types import FunctionType
 
 import numpy as np
@@ -51,6 +52,7 @@ MODEL_TYPES = {
 __all__ = [
     "MODEL_TYPES",
     "Interval",
+    "StrOptions",
     "ProbabilityScorer",
     "array_namespace",
     "begin_callbacks",
@@ -61,6 +63,7 @@ __all__ = [
     "cut_hist",
     "hist_hook_works",
     "hook_by_name",
+    "integer_from",
     "make_hook",
     "move_to",
     "namespace_of",
@@ -127,11 +130,34 @@ def _lists_scorers(constraint):
     return type(constraint) is StrOptions and "neg_brier_score" in constraint.options
 
 
-def check_parameters(estimator, constraints):
-    """Check the parameters of an estimator as scikit-learn checks those of its own."""
-    params = estimator.get_params(deep=False)
-    params = {name: params[name] for name in constraints}
-    validate_parameter_constraints(constraints, params, type(estimator).__name__)
+def check_parameters(caller, constraints, values):
+    """Check values as scikit-learn checks the parameters of its estimators.
+
+    Parameters
+    ----------
+    caller : str
+        The name of the class or function, for the message.
+
+    constraints : dict
+        What is allowed, as in the `_parameter_constraints` of an estimator.
+
+    values : dict
+        The values by the names of the parameters; others are not looked at.
+    """
+    values = {name: values[name] for name in constraints}
+    validate_parameter_constraints(constraints, values, caller)
+
+
+class _Integers(Interval):
+    """Integers, of which Python's booleans are none."""
+
+    def is_satisfied_by(self, val):
+        return not isinstance(val, bool) and super().is_satisfied_by(val)
+
+
+def integer_from(least):
+    """Return the constraint of an int from `least` up."""
+    return _Integers(Integral, least, None, closed="left")
 
 
 def begin_callbacks(estimator, max_subtasks):

@@ -116,5 +116,7 @@ def test_difficulty_makes_classes_alike():
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "hard", None])
 def test_bad_difficulty(value):
-    with pytest.raises(ValueError, match=r"'difficulty'.* in the range \[0, 1\]. Got"):
+    with pytest.raises(
+        ValueError, match=r"'difficulty'.* in the range \[0.0, 1.0\]. Got"
+    ):
         make_motion_signals(difficulty=value)

@@ -68,7 +68,7 @@ def test_minus_infinity_is_no_improvement():
         ({"n_iter_no_change": 0}, r"'n_iter_no_change' .*\[1, inf\). Got 0"),
         ({"n_iter_no_change": 2.0}, "'n_iter_no_change' .* Got 2.0"),
         ({"n_iter_no_change": True}, "'n_iter_no_change' .* Got True"),
-        ({"tol": -0.1}, r"'tol' .*\[0, inf\). Got -0.1"),
+        ({"tol": -0.1}, r"'tol' .*\[0.0, inf\). Got -0.1"),
         ({"tol": np.nan}, "'tol' .* Got nan"),
         ({"tol": None}, "'tol' .* Got None"),
     ],

@@ -23,7 +23,7 @@ from sklearn_superior.model_selection import (
     Trajectory,
     compare_stopping_rules,
 )
-from sklearn_superior.model_selection._comparison_result import Records, pearson
+from sklearn_superior.model_selection._comparison_result import Records
 from sklearn_superior.neural_network import CNNClassifier
 
 N_STAGES = 8
@@ -460,10 +460,14 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 0.86 * 200 <= n_covered <= 0.99 * 200
 
 
-def test_one_fold_has_no_interval():
-    row = made_up(n_folds=1).summary()[2]
+@pytest.mark.parametrize("n_folds", [1, 2])
+def test_few_folds_have_no_interval(n_folds):
+    with pytest.warns(UserWarning, match=f"over {n_folds} folds means nothing"):
+        row = made_up(n_folds=n_folds).summary()[2]
     assert np.isnan(row["low"])
     assert np.isnan(row["high"])
+    assert row["difference"] == pytest.approx(0.1)
+    assert np.isfinite(made_up(n_folds=3).summary()[2]["low"])
 
 
 def test_data_frames():
@@ -477,9 +481,20 @@ def test_data_frames():
 
 
 def test_correlation_of_what_does_not_vary_is_nan():
-    assert np.isnan(pearson([1, 1, 1], [1, 2, 3]))
-    assert np.isnan(pearson([1], [1]))
-    assert pearson([1, 2, np.nan], [2, 4, 1]) == pytest.approx(1)
+    def correlation(rule, target, **options):
+        scores = {"brier": rule, "target": target}
+        return Trajectory(0, 0, scores, {}).correlation("brier", **options)
+
+    assert np.isnan(correlation([1, 1, 1], [1, 2, 3]))
+    assert np.isnan(correlation([1], [1]))
+    assert correlation([1, 2, np.nan], [2, 4, 1]) == pytest.approx(1)
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 30))
+    assert correlation(a, b) == pytest.approx(np.corrcoef(a, b)[0, 1])
+    expected = np.corrcoef(a[:9], b[:9])[0, 1]
+    assert correlation(a, b, n_iter=9) == pytest.approx(expected)
+    nearly = 1 + 1e-16 * np.arange(30)
+    correlation(nearly, b)  # no warning
 
 
 def test_plot():

@@ -1,6 +1,8 @@
 """sliding_windows against a loop, and no leak together with HBlockSplit."""
 
 from collections import Counter
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 import pandas as pd
@@ -51,7 +53,7 @@ def reference_windows(X, y, groups, length, step, label):
     interleaved=st.booleans(),
     n_channels=st.integers(0, 3),
     length=st.integers(1, 12),
-    overlap=st.floats(0, 0.99),
+    overlap=st.integers(0, 9900).map(lambda k: k / 10_000),
     label=st.sampled_from(["majority", "last", "drop", None]),
 )
 def test_windows_equal_a_loop(
@@ -75,7 +77,8 @@ def test_windows_equal_a_loop(
     windows = sliding_windows(
         X, y, length=length, overlap=overlap, groups=groups, **options
     )
-    step = max(1, length - int(overlap * length))
+    step = length * (1 - Fraction(str(overlap)))
+    step = max(1, floor(step + Fraction(1, 2)))
     expected = reference_windows(X, y, groups, length, step, label)
     assert isinstance(windows, Windows)
     assert windows.X.shape == (len(expected), max(n_channels, 1), length)
@@ -192,7 +195,7 @@ def test_short_groups_are_named():
     [
         (np.zeros(9), {"length": 0}, r"'length' .*\[1, inf\). Got 0"),
         (np.zeros(9), {"length": 2.5}, "'length' .* Got 2.5"),
-        (np.zeros(9), {"length": 4, "overlap": 1}, r"'overlap' .*\[0, 1\). Got 1"),
+        (np.zeros(9), {"length": 4, "overlap": 1}, r"'overlap' .*\[0.0, 1.0\). Got 1"),
         (np.zeros(9), {"length": 4, "overlap": -0.1}, "'overlap' .* Got -0.1"),
         (np.zeros(9), {"length": 4, "overlap": "half"}, "'overlap' .* Got 'half'"),
         (np.zeros(9), {"length": 4, "label": "first"}, "'label' .* Got 'first'"),
@@ -222,3 +225,21 @@ def test_not_dense(X):
 def test_last_label_may_be_continuous():
     y = np.arange(6) / 2
     assert_array_equal(sliding_windows(y, y, length=4, label="last").y, [1.5, 2, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("length", "overlap", "step"),
+    [(100, 0.29, 71), (10, 0.75, 3), (90, 0.75, 23), (5, 0.1, 5), (4, 0.99, 1)],
+)
+def test_the_step_is_the_nearest_one(length, overlap, step):
+    windows = sliding_windows(np.arange(300.0), length=length, overlap=overlap)
+    assert set(np.diff(windows.start)) == {step}
+    assert recommended_gap(length, overlap) == -(-length // step) - 1
+
+
+def test_text_columns_are_refused():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "who": ["a", "b", "a"]})
+    with pytest.raises(ValueError, match="X must hold numbers. Got dtype object"):
+        sliding_windows(frame, length=2)
+    with pytest.raises(ValueError, match="X must hold numbers. Got dtype <U1"):
+        sliding_windows(np.array(["a", "b", "c"]), length=2)

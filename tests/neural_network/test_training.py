@@ -22,11 +22,11 @@ from sklearn_superior.neural_network._training import (  # noqa: E402
     brier_loss,
     draw_batches,
     dump_tensors,
-    find_device,
     load_tensors,
     log_loss,
     use_threads,
 )
+from sklearn_superior.utils._device import find_device  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]

@@ -77,16 +77,20 @@ def test_trajectory_of_a_fitted_ensemble():
     X, y = load_wine(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0)
     model.fit(X[::2], y[::2])
-    display = StoppingTrajectoryDisplay.from_estimator(
+    trajectory = Trajectory.from_estimator(
         model, X[1::2], y[1::2], rules=["penalized_brier"], scoring="accuracy"
     )
-    found = display.trajectory.validation
+    display = trajectory.plot(scoring="accuracy")
+    found = trajectory.validation
     expected = staged_scores(model, X[1::2], y[1::2])  # PBS
     assert_array_equal(found["penalized_brier"], expected)
     assert_array_equal(
         found["target"], staged_scores(model, X[1::2], y[1::2], scoring="accuracy")
     )
     assert len(display.lines_["target"].get_ydata()) == 6
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[1] == "accuracy"
+    assert set(trajectory.plot(rules=[]).lines_) == {"target"}
 
 
 def test_trajectory_of_other_rules_and_constant_scores():
