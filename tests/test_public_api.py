@@ -26,6 +26,7 @@ OPTIONAL = [
     "catboost",
     "dask",
     "distributed",
+    "jinja2",
     "keras",
     "lightgbm",
     "lightning",

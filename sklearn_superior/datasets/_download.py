@@ -11,7 +11,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 from sklearn_superior.utils._files import write_atomically
-from sklearn_superior.utils._progress import show_progress
+from sklearn_superior.utils._progress import with_progress
 
 _MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_text())
 BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(
@@ -42,9 +42,10 @@ def download_files(hashes, folder):
             for path in missing
         ]
         try:
-            for n_done, job in enumerate(as_completed(jobs), start=1):
+            done = as_completed(jobs)
+            about = {"n_all": len(jobs), "task": "Downloading", "unit": "files"}
+            for job in with_progress(done, **about):
                 job.result()
-                show_progress("Downloading", n_done, len(jobs), "files")
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
 from sklearn_superior.datasets._download import AUTHORS_FILES, download_files
@@ -375,10 +376,9 @@ def _find_dataset(name):
 
 def _find_home(data_home):
     home = data_home or os.environ.get("SKLEARN_SUPERIOR_DATA")
-    if not home:
-        of_sklearn = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
-        home = Path(of_sklearn) / "sklearn_superior"
-    return Path(home).expanduser()
+    if home:
+        return Path(home).expanduser()
+    return Path(get_data_home(), "sklearn_superior")
 
 
 def _find_files(dataset, home, download_if_missing):

@@ -1,7 +1,5 @@
 """Scores of validation data in the training loop of Keras."""
 
-import sys
-
 import numpy as np
 
 from sklearn_superior.early_stopping._training import StageScorer, check_scorer
@@ -47,15 +45,15 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
 
     Notes
     -----
-    The place in the list of callbacks does not matter: this one goes first. Callbacks
-    that monitor `name`, such as `EarlyStopping`, `ModelCheckpoint` and
-    `ReduceLROnPlateau`, get the mode ``"max"``; ``"min"`` is an error.
+    List it *before* the callbacks that monitor `name`, such as `EarlyStopping`,
+    `ModelCheckpoint` and `ReduceLROnPlateau`: Keras calls callbacks in the order of the
+    list, and those that come earlier warn that the metric is not available. Give them
+    ``mode="max"``, since greater is better; with ``mode="auto"`` Keras raises an error.
 
     The model must return probabilities: a column for each class, or a single one for
-    class 1 of two. Before training the validation data is predicted once to see that
-    it does. Whether `fit` has validation data of its own does not matter. If training
-    goes astray and the model returns NaN, so is the score, and no callback takes it
-    for an improvement.
+    class 1 of two. This is checked once before training. Whether `fit` has validation
+    data of its own does not matter. If training diverges and the model returns NaN, the
+    score is NaN, which is no improvement for any callback.
 
     Keras takes its backend from the environment variable ``KERAS_BACKEND``; the package
     is tested with ``torch``.
@@ -72,7 +70,9 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
     >>> model.compile("adam", "sparse_categorical_crossentropy")
     >>> callbacks = [
     ...     ScorerCallback(neg_penalized_brier_scorer, X[1::2], y[1::2]),
-    ...     keras.callbacks.EarlyStopping("val_pbs", restore_best_weights=True),
+    ...     keras.callbacks.EarlyStopping(
+    ...         "val_pbs", mode="max", restore_best_weights=True
+    ...     ),
     ... ]
     >>> history = model.fit(X[::2], y[::2], epochs=3, callbacks=callbacks, verbose=0)
     >>> sorted(history.history)
@@ -111,32 +111,10 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         self.batch_size = batch_size
         self._score = None
 
-    def set_model(self, model):
-        """Take the model, and the first place among the callbacks."""
-        super().set_model(model)
-        self._score = None
-        group = _group_of(self)
-        if group is not None:
-            others = [callback for callback in group.callbacks if callback is not self]
-            group.callbacks = [self, *others]
-            for callback in others:
-                self._check_mode(callback)
-
-    def _check_mode(self, callback):
-        if isinstance(callback, ScorerCallback) and callback.name == self.name:
-            raise ValueError(f"Two callbacks must not have the name {self.name!r}.")
-        if getattr(callback, "monitor", None) != self.name:
-            return
-        if callback.mode == "min":
-            raise ValueError(
-                f"{type(callback).__name__} must have mode='max' or 'auto' to monitor "
-                f"{self.name!r}: of a score, greater is better. Got mode='min'."
-            )
-        callback.mode = "max"
-
     def on_train_begin(self, logs=None):
-        """See that the model gives probabilities, before much time is spent."""
-        self._predicted()
+        """Check that the model returns probabilities, before much time is spent."""
+        self._score = None
+        self._predict()
 
     def on_epoch_end(self, epoch, logs=None):
         """Add the score to the logs."""
@@ -145,7 +123,7 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 f"The 'name' parameter must not be that of another metric. "
                 f"Got {self.name!r} besides {sorted(logs)}."
             )
-        y_proba = self._predicted()
+        y_proba = self._predict()
         if self._score is None:
             self._score = StageScorer(
                 self.scorer,
@@ -157,7 +135,7 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
             )
         logs[self.name] = self._score(y_proba)
 
-    def _predicted(self):
+    def _predict(self):
         y_proba = self.model.predict(self.X_val, batch_size=self.batch_size, verbose=0)
         shape = getattr(y_proba, "shape", ())
         if len(shape) not in (1, 2):
@@ -215,17 +193,3 @@ def _class_numbers(y_val):
             f"Got values from {y_val.min()} to {y_val.max()}."
         )
     return numbers
-
-
-def _group_of(callback):
-    """Return the `CallbackList` that is calling this callback, or None.
-
-    Keras does not tell a callback of the others, so the caller has to be looked for.
-    """
-    frame = sys._getframe()
-    while frame is not None:
-        caller = frame.f_locals.get("self")
-        if isinstance(caller, keras.callbacks.CallbackList):
-            return caller if callback in caller.callbacks else None
-        frame = frame.f_back
-    return None

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["RULES", "ScoringRule", "column_sums", "find_rule", "rule_names"]
+
 
 @dataclass(frozen=True)
 class ScoringRule:

@@ -28,7 +28,7 @@ from sklearn_superior.early_stopping._training import (
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._trajectory import Trajectory, find_scorers
 from sklearn_superior.utils._parallel import in_parallel, limit_threads
-from sklearn_superior.utils._progress import show_progress
+from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._sklearn_compat import (
     check_parameters,
     integer_from,
@@ -113,7 +113,7 @@ def compare_stopping_rules(
         parts. With None and one repeat the estimator keeps its own seed.
 
     verbose : int, default=0
-        With 1, show a progress bar on the terminal.
+        With 1, show progress: a bar if tqdm is installed, else lines.
 
     Returns
     -------
@@ -173,12 +173,13 @@ def compare_stopping_rules(
         for fold, repeat, seed in jobs
     ]
     outcomes = in_parallel(_try_to_trace, tasks, n_jobs=n_jobs)
+    if verbose:
+        about = {"n_all": len(jobs), "task": "Training", "unit": "folds"}
+        outcomes = with_progress(outcomes, **about)
     trajectories, errors = [], []
-    for n_done, (trajectory, error) in enumerate(outcomes, start=1):
+    for trajectory, error in outcomes:
         trajectories += [trajectory] if error is None else []
         errors += [] if error is None else [error]
-        if verbose:
-            show_progress("Training", n_done, len(jobs), "folds")
     _report_errors(errors, n_jobs=len(jobs))
     return StoppingRuleComparison(
         trajectories=sorted(trajectories, key=lambda t: (t.fold, t.repeat)),

@@ -1,25 +1,10 @@
-"""Parts of a page that is written as Markdown and as HTML."""
+"""Parts of a page that is written as Markdown and, by a template, as HTML."""
 
 import base64
-import html
 from dataclasses import dataclass
+from importlib.resources import files
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto;
-       padding: 0 1rem; color: #1a1a1a; }
-h1, h2, h3 { line-height: 1.2; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.85rem; margin: 1rem 0; }
-th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right;
-         white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
-                                 background: white; }
-td.text { text-align: left; }
-figure { margin: 1.5rem 0; } figcaption { font-size: 0.85rem; color: #444; }
-figure img { width: 48%; min-width: 320px; }
-.agrees { background: #d7efdc; } .disagrees { background: #f8d9d3; }
-img { max-width: 100%; height: auto; }
-"""
+from sklearn_superior.utils._optional import import_optional
 
 
 @dataclass
@@ -28,14 +13,11 @@ class Heading:
 
     level: int
     text: str
+    kind = "heading"
 
     def markdown(self):
         """Return Markdown."""
         return f"{'#' * self.level} {self.text}"
-
-    def html(self):
-        """Return HTML."""
-        return f"<h{self.level}>{html.escape(self.text)}</h{self.level}>"
 
 
 @dataclass
@@ -43,14 +25,11 @@ class Paragraph:
     """A paragraph of plain text."""
 
     text: str
+    kind = "paragraph"
 
     def markdown(self):
         """Return Markdown."""
         return self.text
-
-    def html(self):
-        """Return HTML."""
-        return f"<p>{html.escape(self.text)}</p>"
 
 
 @dataclass
@@ -59,51 +38,25 @@ class Table:
 
     header: list
     rows: list
+    kind = "table"
 
     def markdown(self):
         """Return Markdown."""
         lines = [self.header, ["---"] * len(self.header), *self.rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
-    def html(self):
-        """Return HTML; a cell that is a verdict gets its colour."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
-        body = "".join(
-            "<tr>" + "".join(_cell(cell) for cell in row) + "</tr>\n"
-            for row in self.rows
-        )
-        return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>'
-
-
-def _cell(text):
-    kind = ""
-    if text in ("agrees", "disagrees"):
-        kind = f' class="{text}"'
-    elif text[:1].isalpha() and not any(char.isdigit() for char in text):
-        kind = ' class="text"'
-    return f"<td{kind}>{html.escape(text)}</td>"
-
 
 @dataclass
 class Figures:
-    """Pictures side by side, in the page itself."""
+    """Pictures side by side, in the HTML page only."""
 
     pngs: list
     caption: str
+    kind = "figures"
 
     def markdown(self):
-        """Return nothing: the pictures are in the HTML page."""
+        """Return nothing."""
         return ""
-
-    def html(self):
-        """Return HTML."""
-        text = html.escape(self.caption)
-        images = "".join(
-            f'<img alt="{text}" src="data:image/png;base64,'
-            f'{base64.b64encode(png).decode()}">'
-            for png in self.pngs
-        )
-        return f"<figure>{images}<figcaption>{text}</figcaption></figure>"
 
 
 def as_markdown(parts):
@@ -113,10 +66,21 @@ def as_markdown(parts):
 
 def as_html(title, parts):
     """Return the parts as a page of HTML that needs no other file."""
-    body = "\n".join(part.html() for part in parts)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title>"
-        f"<style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    jinja2 = import_optional("jinja2", caller="The report", extra="report")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["cell_class"] = _cell_class
+    environment.filters["base64"] = lambda png: base64.b64encode(png).decode()
+    template = files("sklearn_superior.replication").joinpath("page.html.jinja")
+    return environment.from_string(template.read_text()).render(
+        title=title, parts=parts
+    )
+
+
+def _cell_class(text):
+    """Return the class of a cell: a verdict, other text, or a number."""
+    if text in ("agrees", "disagrees"):
+        return text
+    is_text = text[:1].isalpha() and not any(char.isdigit() for char in text)
+    return "text" if is_text else "number"

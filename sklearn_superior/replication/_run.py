@@ -8,7 +8,7 @@ from sklearn_superior.replication._protocol import load_windows, train
 from sklearn_superior.replication._store import DamagedRecordError, RecordStore
 from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._parallel import in_parallel
-from sklearn_superior.utils._progress import show_progress
+from sklearn_superior.utils._progress import with_progress
 
 
 def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print):
@@ -34,13 +34,15 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
     left, n_failed = _leave_out_missing_data(left, data_home, tell)
     tasks = [(job, store, data_home, device) for job in left]
     outcomes = in_parallel(_do, tasks, n_jobs=n_jobs)
+    if sys.stderr.isatty():
+        about = {"n_all": len(left), "task": "Training", "unit": "trainings"}
+        outcomes = with_progress(outcomes, **about)
     for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
         if problem is not None:
             tell(f"{job.name} failed: {problem}")
             n_failed += 1
-        elif not sys.stderr.isatty():  # which has a bar instead
+        elif not sys.stderr.isatty():
             tell(f"[{n_done}/{len(left)}] {job.name}: {seconds} s")
-        show_progress("Training", n_done, len(left), "trainings")
     return n_failed
 
 

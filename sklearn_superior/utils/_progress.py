@@ -1,12 +1,25 @@
-"""A bar on the terminal."""
+"""Progress of long work, on standard error."""
 
 import sys
+from importlib.util import find_spec
 
 
-def show_progress(task, n_done, n_all, unit):
-    """Redraw the bar, if there is a terminal to see it."""
-    if sys.stderr.isatty():
-        bar = "#" * (30 * n_done // n_all)
-        end = "\n" if n_done == n_all else ""
-        line = f"\r{task} [{bar:<30}] {n_done} of {n_all} {unit}"
-        print(line, end=end, file=sys.stderr, flush=True)
+def with_progress(results, *, n_all, task, unit):
+    """Yield the results, and show how many there are.
+
+    On a terminal this is a bar if tqdm is installed, else a line for each tenth.
+
+    Examples
+    --------
+    >>> list(with_progress(iter("abc"), n_all=3, task="Reading", unit="letters"))
+    ['a', 'b', 'c']
+    """
+    if sys.stderr.isatty() and find_spec("tqdm"):
+        from tqdm import tqdm
+
+        yield from tqdm(results, desc=task, total=n_all, unit=f" {unit}")
+        return
+    for n_done, result in enumerate(results, start=1):
+        yield result
+        if 10 * n_done // n_all > 10 * (n_done - 1) // n_all:
+            print(f"{task}: {n_done} of {n_all} {unit}", file=sys.stderr, flush=True)

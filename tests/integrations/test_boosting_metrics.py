@@ -202,6 +202,60 @@ def on_workers(n_workers, task):
     return [future.exception() or future.result() for future in futures]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_catboost_one_versus_all(name):
+    catboost = pytest.importorskip("catboost")
+    X, y, X_val, y_val, weight = data("five")
+
+    def fit(**options):
+        model = catboost.CatBoostClassifier(
+            iterations=8,
+            loss_function="MultiClassOneVsAll",
+            eval_metric=our_catboost.EvalMetric(name, **options),
+            allow_writing_files=False,
+            verbose=False,
+            use_best_model=False,
+        )
+        with warnings.catch_warnings():  # CatBoost recommends numba
+            warnings.simplefilter("ignore")
+            valid = catboost.Pool(X_val, y_val, weight=weight)
+            return model.fit(X, y, eval_set=valid)
+
+    with pytest.raises(Exception, match="do not add up to zero.*MultiClassOneVsAll"):
+        fit()
+    model = fit(loss_function="MultiClassOneVsAll")
+    history = model.evals_result_["validation"]["EvalMetric"]
+    y_proba = model.predict_proba(X_val)
+    with warnings.catch_warnings():  # rows that do not sum to one
+        warnings.simplefilter("ignore", UserWarning)
+        value = expected(name, y_val, y_proba, weight.astype(np.float32))
+    assert_allclose(history[-1], value, rtol=1e-6)
+    with pytest.raises(ValueError, match="'loss_function' parameter .* Got 'CrossEnt"):
+        our_catboost.EvalMetric(name, loss_function="CrossEntropy")
+
+
+def test_catboost_with_a_baseline():
+    catboost = pytest.importorskip("catboost")
+    X, y, X_val, y_val, _ = data("five")
+    rng = np.random.default_rng(0)
+    train = catboost.Pool(X, y, baseline=rng.normal(size=(len(X), 5)))
+    valid = catboost.Pool(X_val, y_val, baseline=rng.normal(size=(len(X_val), 5)))
+    model = catboost.CatBoostClassifier(
+        iterations=4,
+        loss_function="MultiClass",
+        eval_metric=our_catboost.EvalMetric(loss_function="MultiClass"),
+        allow_writing_files=False,
+        verbose=False,
+        use_best_model=False,
+    )
+    with warnings.catch_warnings():  # CatBoost recommends numba
+        warnings.simplefilter("ignore")
+        model.fit(train, eval_set=valid)
+    value = expected("penalized_brier", y_val, model.predict_proba(valid))
+    history = model.evals_result_["validation"]["EvalMetric"]
+    assert_allclose(history[-1], value, rtol=1e-6)
+
+
 @settings(max_examples=30)
 @given(data=st.data())
 def test_xgboost_metric_over_workers(data):

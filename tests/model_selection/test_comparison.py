@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -503,3 +508,74 @@ def test_plot():
     assert set(display.lines_) == {"brier", "penalized_brier", "target"}
     with pytest.raises(ValueError, match=r"fold and repeat.*\(9, 0\)"):
         made_up().plot(fold=9)
+
+
+class Fails(TransformerMixin, BaseEstimator):
+    """Fails if the first training row is one of the given ones."""
+
+    def __init__(self, bad_rows=()):
+        self.bad_rows = bad_rows
+
+    def fit(self, X, y):
+        if int(X[0, 0]) in self.bad_rows:
+            raise ZeroDivisionError(f"row {int(X[0, 0])} is bad")
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def failing(*bad_rows):
+    return make_pipeline(Fails(bad_rows), GradientBoostingClassifier(n_estimators=3))
+
+
+def numbered(n_rows=40):
+    X = np.c_[np.arange(n_rows), np.random.default_rng(0).random(n_rows)]
+    y = np.arange(n_rows) % 2
+    return X, y
+
+
+def folds_of(n_rows, n_folds):
+    """Folds whose first training rows are 0, 2, 4 ..."""
+    for k in range(0, 2 * n_folds, 2):
+        rows = np.roll(np.arange(n_rows), -k)
+        yield rows[:20], rows[20:30], rows[30:]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_keep_their_cause_and_their_fold(n_jobs):
+    X, y = numbered()
+    options = {"cv": list(folds_of(40, 3)), "n_jobs": n_jobs, "random_state": 0}
+    with pytest.warns(UserWarning, match="Fold 1, repeat 0 failed .*row 2 is bad"):
+        comparison = compare_stopping_rules(failing(2), X, y, **options)
+    (error,) = comparison.errors
+    assert error["fold"] == 1
+    assert isinstance(error["exception"], ZeroDivisionError)
+    assert [t.fold for t in comparison.trajectories] == [0, 2]
+    with pytest.raises(ValueError, match="All 3 .* Fold 0, repeat 0: Zero.*row 0") as e:
+        compare_stopping_rules(failing(0, 2, 4), X, y, **options)
+    assert isinstance(e.value.__cause__, ZeroDivisionError)
+
+
+def test_one_training_that_fails_names_no_fold():
+    X, y = numbered()
+    (fold,) = folds_of(40, 1)
+    with pytest.raises(ValueError, match="^Training failed: ZeroDivision.*row 0") as e:
+        compare_stopping_rules(failing(0), X, y, cv=[fold])
+    assert isinstance(e.value.__cause__, ZeroDivisionError)
+
+
+def test_parts_with_common_rows_are_refused():
+    X, y = numbered()
+    (good,) = folds_of(40, 1)
+    everything = np.arange(40)
+    for bad, message in [
+        ((everything,) * 3, "fold 1 the training and the validation part share 40"),
+        ((good[0], good[1], good[1]), "the validation and the test part share 10 rows"),
+        (
+            (good[0], good[1], good[0][:2]),
+            "the training and the test part share 2",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=f"'cv' parameter .*{message}"):
+            compare_stopping_rules(failing(), X, y, cv=[good, bad])

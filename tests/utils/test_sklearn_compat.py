@@ -1,6 +1,7 @@
 """Fails loudly when scikit-learn changes a private name that we rely on."""
 
 import ast
+import gc
 import importlib
 import re
 from numbers import Real
@@ -17,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import _scorer, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.discovery import all_estimators, all_functions
 
 import sklearn_superior
 from sklearn_superior.metrics import get_scorer
@@ -30,7 +32,6 @@ COMPAT = "utils/_sklearn_compat.py"
 FOREIGN = {
     ("neural_network/_optimizers.py", "_foreach_lerp_"): "torch: one kernel for all",
     ("utils/_warnings.py", "_getframe"): "Python: the line of the caller",
-    ("integrations/keras.py", "_getframe"): "Python: the list of callbacks",
     ("integrations/torchmetrics.py", "_defaults"): "torchmetrics: double precision",
 }
 
@@ -183,12 +184,34 @@ def test_rows():
 
 
 def test_parameters_are_checked_as_scikit_learn_does():
-    interval = _sklearn_compat.Interval(Real, 0, None, closed="left")
-    constraints = {"C": [interval], "verbose": ["verbose"]}
-    _sklearn_compat.check_parameters(LogisticRegression(C=1.0), constraints)
-    message = r"The 'C' parameter of LogisticRegression must be .*Got -1.0 instead"
-    with pytest.raises(ValueError, match=message):
-        _sklearn_compat.check_parameters(LogisticRegression(C=-1.0), constraints)
+    constraints = {
+        "C": [_sklearn_compat.Interval(Real, 0, None, closed="left")],
+        "n": [_sklearn_compat.integer_from(2)],
+        "how": [_sklearn_compat.StrOptions({"a", "b"}), None],
+    }
+    good = {"C": 1.0, "n": np.int8(2), "how": None, "other": object()}
+    _sklearn_compat.check_parameters("Model", constraints, good)
+    for name, bad, message in [
+        ("C", -1.0, r"'C' parameter of Model must be a float .* Got -1.0 instead"),
+        ("n", 1, r"'n' parameter of Model must be an int in .*\[2, inf\). Got 1 ins"),
+        ("n", True, "'n' parameter of Model must be an int .* Got True instead"),
+        ("how", "c", "'how' parameter of Model must be a str among .* Got 'c' instead"),
+        ("how", np.array(["a", "b"]), "'how' parameter .* Got array"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            _sklearn_compat.check_parameters("Model", constraints, good | {name: bad})
+
+
+def test_scorer_names_are_found_wherever_scikit_learn_keeps_them():
+    all_estimators(), all_functions()  # import all modules
+    constraints = {id(c) for c in _sklearn_compat._scoring_constraints()}
+    everything = {
+        id(value)
+        for value in gc.get_objects()
+        if type(value) is StrOptions and "neg_brier_score" in value.options
+    }
+    assert len(everything) > 5
+    assert constraints == everything
 
 
 def test_callbacks_begin():
