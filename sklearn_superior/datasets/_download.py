@@ -78,10 +78,10 @@ def _fetch(url, expected_hash):
         try:
             with urlopen(url, timeout=_TIMEOUT) as response:
                 content = response.read()
-            found = git_blob_hash(content)
-            if found == expected_hash:
+            actual_hash = git_blob_hash(content)
+            if actual_hash == expected_hash:
                 return content
-            raise OSError(f"the hash must be {expected_hash}, but is {found}")
+            raise OSError(f"the hash must be {expected_hash}, but is {actual_hash}")
         except (OSError, HTTPException) as exc:
             problem = exc
         if isinstance(problem, HTTPError):

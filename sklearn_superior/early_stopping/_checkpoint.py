@@ -166,11 +166,11 @@ class CheckpointKeeper:
                 f"resume=True is refused: it cannot be checked that {path} belongs to "
                 f"this training. {self._reasons()}. {anew}"
             )
-        found = differences(checkpoint.identity, self.identity)
-        if found:
+        different = differences(checkpoint.identity, self.identity)
+        if different:
             raise ValueError(
                 f"{path} is of another estimator, other parameters, scoring or data. "
-                f"What differs: {found}. {anew}"
+                f"What differs: {different}. {anew}"
             )
         if n_done > self.stages.n_stages:
             raise ValueError(

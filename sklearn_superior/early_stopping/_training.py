@@ -265,7 +265,7 @@ class _Run:
         return stop
 
     def _survive_interrupt(self):
-        """Warn and go on to `finish`, or raise if there is nothing to keep."""
+        """Warn and continue with `finish`, or raise if there is nothing to keep."""
         n_iter, best = self.stopper.n_iter, self.stopper.best_iteration
         # The interrupt may have come after the best stage was scored and before it was
         # remembered.

@@ -206,7 +206,7 @@ class PenalizedLogLoss(_PenalizedLoss):
 
     See Also
     --------
-    PenalizedBrierScore : The same for the Brier score; tells more.
+    PenalizedBrierScore : The same for the Brier score, with more notes.
     sklearn_superior.metrics.penalized_log_loss : The same number from arrays, with the
         formula and more about the options.
 

@@ -462,8 +462,8 @@ def _search_encoder(labels, classes):
 
 def _table_encoder(labels, classes):
     table = {value: index for index, value in enumerate(classes.tolist())}
-    found = map(table.get, labels.tolist(), repeat(-1))
-    index = np.fromiter(found, dtype=np.intp, count=len(labels))
+    positions = map(table.get, labels.tolist(), repeat(-1))
+    index = np.fromiter(positions, dtype=np.intp, count=len(labels))
     _check_known(labels, index >= 0, classes)
     return index
 

@@ -60,7 +60,7 @@ def compare_stopping_rules(
     A rule can choose in two ways: the *checkpoint* (CP) is the best of all stages,
     *early stopping* (ES) the best one before the patience ran out. For each fold the
     estimator is trained once, to its last stage. Every rule chooses among the same
-    stages by the validation part, and the test part tells how good the choice was. So
+    stages by the validation part, and the test part shows how good the choice was. So
     the rules are compared in pairs, on the same networks or trees.
 
     Parameters
@@ -268,7 +268,7 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
     parts = {"validation": val, "test": test}
     classes = np.unique(y)
     model = StagedModel(estimator, seed=seed, max_threads=threads)
-    # One pass predicts both parts: they are told apart by their rows.
+    # One pass predicts both parts: they are separated by their rows.
     X_seen = take_rows(X, np.concatenate([val, test]))
     model.prepare(Rows(take_rows(X, train), y[train]), X_seen, classes)
     scorers = {**scorers, "target": scoring}

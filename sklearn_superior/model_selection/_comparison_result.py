@@ -1,4 +1,4 @@
-"""What a comparison of stopping rules has found."""
+"""The result of a comparison of stopping rules."""
 
 import numpy as np
 

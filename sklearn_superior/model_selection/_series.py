@@ -64,12 +64,12 @@ def find_series(X, groups):
 def distinct(values, name):
     """Sorted distinct values and the number of each value among them."""
     try:
-        found, codes = np.unique(values, return_inverse=True)
-        is_missing = any(value is None or value != value for value in found.tolist())
+        unique, codes = np.unique(values, return_inverse=True)
+        is_missing = any(value is None or value != value for value in unique.tolist())
     except TypeError as exc:  # None or pandas.NA, or text beside numbers
         raise ValueError(
             f"{name} must hold values of one type, none of them missing: {exc}"
         ) from exc
     if is_missing:
         raise ValueError(f"{name} must not contain missing values.")
-    return found, codes
+    return unique, codes

@@ -49,7 +49,7 @@ class HBlockSplit(BaseCrossValidator):
         Number of rows to leave out of the training part before and after each
         validation and test row, and out of the validation part before and after
         each test row. Counted within the row's own series, without wrapping. For
-        overlapping windows, :func:`recommended_gap` tells how many share samples.
+        overlapping windows, :func:`recommended_gap` says how many share samples.
 
     evaluate_on : {"test", "validation"}, default="test"
         The second part that `split` yields: ``"test"`` to measure a model,

@@ -486,7 +486,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if unknown:
             raise ValueError(
                 f"y must hold classes among {self.classes_.tolist()}. Got {unknown}; "
-                "the first call tells all classes."
+                "all classes must be given in the first call."
             )
         if not (reset or classes is None):
             if not np.array_equal(np.unique(classes), self.classes_):

@@ -65,16 +65,16 @@ def build_module(build, seed, window_shape, n_classes):
                 f"torch.nn.Module. It returned {module!r}."
             )
         try:  # here, because lazy layers draw their weights now
-            found = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+            shape = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
         except Exception as exc:
             raise ValueError(
                 "The 'module' parameter must build a network that takes float32 "
                 f"batches of shape (n, {window_shape[0]}, {window_shape[1]}): {exc}"
             ) from exc
-    if found != (2, n_classes):
+    if shape != (2, n_classes):
         raise ValueError(
             "The 'module' parameter must build a network that gives a logit for each "
-            f"of {n_classes} classes. For two windows it gave shape {found}."
+            f"of {n_classes} classes. For two windows it gave shape {shape}."
         )
     return module
 

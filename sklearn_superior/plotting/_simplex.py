@@ -91,8 +91,8 @@ class ScoringRuleDisplay:
         -------
         display : ScoringRuleDisplay
         """
-        found, penalty = find_rule(rule)
-        samples = getattr(sklearn_superior.metrics, found.samples_name)
+        row, penalty = find_rule(rule)
+        samples = getattr(sklearn_superior.metrics, row.samples_name)
         forecasts = _make_forecasts(resolution)
         losses = samples(
             np.zeros(len(forecasts), dtype=int),

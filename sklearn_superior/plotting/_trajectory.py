@@ -15,7 +15,7 @@ class StoppingTrajectoryDisplay:
 
     Every curve is scaled to its own range, so that shapes and best points compare. A
     filled marker is the best of all stages, a hollow one the choice of early stopping.
-    The legend tells the correlation with the target.
+    The legend shows the correlation with the target.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The experiments of the paper, done again and without their flaws.
 
-``python -m sklearn_superior.replication --help`` tells how to run them.
+``python -m sklearn_superior.replication --help`` says how to run them.
 """
 
 __all__: list[str] = []

@@ -76,7 +76,7 @@ def _make_parser():
     )
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add("--data-home", help="folder of the data sets")
-    add("--quick", action="store_true", help="12 epochs, 2 folds, made-up data")
+    add("--quick", action="store_true", help="12 epochs, 2 folds, synthetic data")
     report = commands.add_parser("report", help="write the report of what is done")
     report.set_defaults(command=_report)
     for command in (training, report):
@@ -140,7 +140,7 @@ def _run(options):
         print(exc, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Stopped. The same command goes on.", file=sys.stderr)
+        print("Stopped. Run the same command again to resume.", file=sys.stderr)
         return 130
     print(f"The records are in {options.folder}.")
     if n_failed:

@@ -119,7 +119,7 @@ def load_windows(name, data_home=None):
         role = np.empty(len(data.data), dtype=np.int8)
         for k, rows in enumerate(parts):
             role[rows] = k
-        # A window lies in one block, so its first row tells.
+        # A window lies in one block, so its first row decides.
         of_window = role[windows.start]
         folds.append(tuple(np.flatnonzero(of_window == k) for k in range(3)))
     return Part(windows.X, windows.y, folds, status)
@@ -176,13 +176,13 @@ def _rounded(scores):
 
 def versions():
     """Versions of all that the numbers depend on."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def make_jobs(datasets, estimators, losses, max_iter, n_folds, n_repeats):

@@ -56,12 +56,12 @@ def write_report(folder):
 def _make_parts(records, damaged):
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
-    parts = _introduce(rows) + _tell_left_out(records, damaged, experiments)
+    parts = _introduce(rows) + _describe_left_out(records, damaged, experiments)
     for estimator, title in _ESTIMATORS.items():
         own = [row for row in rows if row.estimator == estimator]
         if own:
             parts += [Heading(2, title), *_tables(own)]
-    return parts + _tell_what_was_run(records, experiments) + _draw_all(experiments)
+    return parts + _describe_runs(records, experiments) + _draw_all(experiments)
 
 
 def _introduce(rows):
@@ -82,7 +82,7 @@ def _introduce(rows):
             "trained with the log loss."
         ),
         Heading(2, "Conclusions"),
-        *(Paragraph(text) for text in _conclude(rows)),
+        *(Paragraph(text) for text in _conclusions(rows)),
         Paragraph(
             "That a penalized rule follows F1 more closely is no surprise: the penalty "
             "is a multiple of the error rate. Whether the chosen model is better on "
@@ -102,7 +102,7 @@ def _introduce(rows):
     ]
 
 
-def _tell_left_out(records, damaged, experiments):
+def _describe_left_out(records, damaged, experiments):
     parts = []
     if damaged:
         names = ", ".join(str(path) for path in damaged)
@@ -120,7 +120,7 @@ def _tell_left_out(records, damaged, experiments):
     return parts
 
 
-def _tell_what_was_run(records, experiments):
+def _describe_runs(records, experiments):
     parts = [Heading(2, "What was run"), _settings(experiments)]
     short = [
         e.dataset.replace("_", " ")
@@ -227,7 +227,7 @@ def _interval(low, high, digits):
     )
 
 
-def _conclude(rows):
+def _conclusions(rows):
     """Say in words what the numbers say."""
     for estimator, title in _ESTIMATORS.items():
         own = [r for r in rows if r.estimator == estimator and _compares(r)]
@@ -320,8 +320,10 @@ def _settings(experiments):
 
 
 def _versions(records):
-    found = sorted({tuple(sorted(r["versions"].items())) for r in records})
-    texts = [", ".join(f"{name} {number}" for name, number in one) for one in found]
+    combinations = sorted({tuple(sorted(r["versions"].items())) for r in records})
+    texts = [
+        ", ".join(f"{name} {number}" for name, number in one) for one in combinations
+    ]
     return f"Versions: {'; '.join(texts)}."
 
 

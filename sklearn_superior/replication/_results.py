@@ -108,9 +108,9 @@ def _make_experiment(dataset, estimator, max_iter, records):
         max_iter=max_iter,
         comparisons={
             loss: StoppingRuleComparison(
-                found, RULES, n_iter_no_change=PATIENCE, scoring="f1_macro"
+                of_loss, RULES, n_iter_no_change=PATIENCE, scoring="f1_macro"
             )
-            for loss, found in trajectories.items()
+            for loss, of_loss in trajectories.items()
         },
         seconds=sum(record["seconds"] for record in records),
     )

@@ -11,7 +11,7 @@ from sklearn_superior.utils._parallel import in_parallel
 from sklearn_superior.utils._progress import with_progress
 
 
-def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print):
+def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", report=print):
     """Do the jobs and store each record as soon as it is there.
 
     Returns the number of jobs that failed.
@@ -27,11 +27,11 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
         try:
             done = store.is_done(job)
         except DamagedRecordError as exc:
-            tell(f"{exc}. It is done again.")
+            report(f"{exc}. It is done again.")
             done = False
         left += [] if done else [job]
-    tell(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
-    left, n_failed = _leave_out_missing_data(left, data_home, tell)
+    report(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
+    left, n_failed = _leave_out_missing_data(left, data_home, report)
     tasks = [(job, store, data_home, device) for job in left]
     outcomes = in_parallel(_do, tasks, n_jobs=n_jobs)
     if sys.stderr.isatty():
@@ -39,21 +39,21 @@ def run(jobs, folder, *, n_jobs=None, data_home=None, device="auto", tell=print)
         outcomes = with_progress(outcomes, **about)
     for n_done, (job, seconds, problem) in enumerate(outcomes, start=1):
         if problem is not None:
-            tell(f"{job.name} failed: {problem}")
+            report(f"{job.name} failed: {problem}")
             n_failed += 1
         elif not sys.stderr.isatty():
-            tell(f"[{n_done}/{len(left)}] {job.name}: {seconds} s")
+            report(f"[{n_done}/{len(left)}] {job.name}: {seconds} s")
     return n_failed
 
 
-def _leave_out_missing_data(jobs, data_home, tell):
+def _leave_out_missing_data(jobs, data_home, report):
     """Read, or download, each data set once before anything is trained."""
     missing = []
     for dataset in dict.fromkeys(job.dataset for job in jobs):
         try:
             load_windows(dataset, data_home)
         except (OSError, ValueError) as exc:
-            tell(f"{dataset} is left out: {exc}")
+            report(f"{dataset} is left out: {exc}")
             missing.append(dataset)
     left = [job for job in jobs if job.dataset not in missing]
     return left, len(jobs) - len(left)

@@ -52,8 +52,8 @@ class RecordStore:
 def _load(path):
     try:
         record = json.loads(path.read_text())
-        found = record.pop("sha256")
-        if found == _checksum(record):
+        checksum = record.pop("sha256")
+        if checksum == _checksum(record):
             return record
         problem = "its checksum is wrong"
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as exc:

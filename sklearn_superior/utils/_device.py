@@ -23,13 +23,16 @@ def find_device(device, *, or_cpu=False):
     if isinstance(device, str) and device == "auto":
         return torch.device(present[0])
     try:
-        found = torch.device(device)
+        torch_device = torch.device(device)
     except (RuntimeError, TypeError):
-        found = None
-    if found is not None and found.type in present:
-        if found.type != "cuda" or (found.index or 0) < torch.cuda.device_count():
-            return found
-    if found is not None and or_cpu:
+        torch_device = None
+    if torch_device is not None and torch_device.type in present:
+        if (
+            torch_device.type != "cuda"
+            or (torch_device.index or 0) < torch.cuda.device_count()
+        ):
+            return torch_device
+    if torch_device is not None and or_cpu:
         return torch.device("cpu")
     raise ValueError(
         f"The 'device' parameter must be 'auto' or one that is there: {present}. "

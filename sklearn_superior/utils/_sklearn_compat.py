@@ -316,13 +316,16 @@ def hist_hook_works(hist_class):
         expected = np.array(list(plain.staged_predict_proba(X)))
         model, seen, on_the_way = fit()
         cuts = [cut_hist(model, k + 1) for k in range(3)]
-        found = [
+        predictions = [
             seen,
             [cut.predict_proba(X) for cut in cuts],
             [cut.predict_proba(X) for cut in on_the_way],
         ]
         resumed, seen, _ = fit(cuts[1])
-        found += [[*expected[:2], *seen], [*expected[:2], resumed.predict_proba(X)]]
-        return bool(np.allclose(found, expected, rtol=1e-12))
+        predictions += [
+            [*expected[:2], *seen],
+            [*expected[:2], resumed.predict_proba(X)],
+        ]
+        return bool(np.allclose(predictions, expected, rtol=1e-12))
     except Exception:
         return False

@@ -134,7 +134,7 @@ class _PredictionReader:
 
 
 class _Callback:
-    """Ends training when told to.
+    """Ends training when `on_stage` says so.
 
     CatBoost loses the model when an exception passes through it. So an exception
     ends training, too, and is raised when that is over.

@@ -21,9 +21,9 @@ class SkopsFormat:
         skops = _skops()
         try:
             read_archive(data)  # checks it
-            found = set(skops.get_untrusted_types(data=data))
-            refused = found - MODEL_TYPES
-            model = None if refused else skops.loads(data, trusted=sorted(found))
+            types = set(skops.get_untrusted_types(data=data))
+            refused = types - MODEL_TYPES
+            model = None if refused else skops.loads(data, trusted=sorted(types))
         except Exception as exc:
             raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
         if refused:
