@@ -7,6 +7,13 @@ import sklearn.metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_superior.metrics._columns import (
+    check_declared,
+    labels_of,
+    not_among,
+    union,
+    with_all_classes,
+)
 from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._prepared import PreparedLoss
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
@@ -15,15 +22,12 @@ from sklearn_superior.metrics._validation import (
     check_labels,
     check_options,
     shown,
-    unique_labels,
 )
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
     array_namespace,
     register_scorer_names,
-    to_numpy,
 )
-from sklearn_superior.utils._warnings import warn
 
 __all__ = [
     "get_scorer",
@@ -71,7 +75,7 @@ class _ScoreFunction:
         if pos_label is None and _are_decisions(y_true, y_proba, labels):
             decisions = as_host_array(y_proba, "y_proba")
             known = [] if labels is None else [as_host_array(labels, "labels")]
-            labels = _union(as_host_array(y_true, "y_true"), decisions, *known)
+            labels = union(as_host_array(y_true, "y_true"), decisions, *known)
             y_proba = (decisions[:, None] == labels).astype(np.float64)
         elif labels is not None:
             return self.of_classes(
@@ -89,17 +93,12 @@ class _ScoreFunction:
         Labels in `y_true` that are not among the classes get probability 0, and so do
         the classes that are `declared` besides.
         """
-        classes, y_proba, pos_label = _with_all_classes(
-            y_true, y_proba, _to_host(classes, "classes"), pos_label, declared
+        classes, y_proba, pos_label = with_all_classes(
+            y_true, y_proba, classes, pos_label, declared
         )
         return self._loss(
             y_true, y_proba, labels=classes, pos_label=pos_label, **options
         )
-
-
-def _to_host(values, name):
-    xp, _ = array_namespace(values)
-    return as_host_array(values, name) if xp is np else to_numpy(values, xp)
 
 
 def _are_decisions(y_true, y_proba, labels):
@@ -109,100 +108,10 @@ def _are_decisions(y_true, y_proba, labels):
     values = np.asarray(y_proba)
     if values.dtype.kind != "f":
         return True
+    if np.asarray(y_true).dtype.kind not in "biuf":
+        return False
     known = np.concatenate([np.ravel(y_true), () if labels is None else labels])
     return bool(np.any((values < 0) | (values > 1)) or np.isin(values, known).all())
-
-
-def _union(*arrays):
-    """Sorted distinct labels of several arrays."""
-    if np.result_type(*arrays).kind == "f" and {a.dtype.kind for a in arrays} <= {
-        *"iu"
-    }:
-        arrays = [array.astype(object) for array in arrays]  # int64 beside uint64
-    return unique_labels(np.concatenate(arrays), "labels")
-
-
-def _with_all_classes(y_true, y_proba, classes, pos_label, declared):
-    """Sort the columns of `y_proba` and add one of zeros for each class it lacks."""
-    added = _not_among(_check_declared(declared, classes), classes)
-    unseen = _not_among(_labels_of(y_true, classes), _union(classes, added))
-    if len(unseen):
-        warn(
-            f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
-            "They count with probability 0.",
-        )
-    n_added = len(added) + len(unseen)
-    order = np.argsort(classes)
-    is_sorted = bool(np.all(order == np.arange(len(classes))))
-    if n_added == 0 and (is_sorted or np.ndim(y_proba) == 1):
-        return classes[order], y_proba, pos_label
-
-    xp, device = array_namespace(y_proba)
-    if xp is np:
-        y_proba = as_host_array(y_proba, "y_proba")
-    if y_proba.ndim == 1:
-        positive = classes[-1] if pos_label is None else pos_label
-        columns = [y_proba if c == positive else 1 - y_proba for c in classes]
-        y_proba = xp.stack(columns, axis=1)
-    shape = (y_proba.shape[0], n_added)
-    zeros = xp.zeros(shape, dtype=y_proba.dtype, device=device)
-    y_proba = xp.concat([y_proba, zeros], axis=1)
-    # The columns are now those of the classes, then of what was added to them.
-    all_classes = _union(classes, added, unseen)
-    columns = {
-        label: column
-        for column, label in enumerate(
-            classes.tolist() + added.tolist() + unseen.tolist()
-        )
-    }
-    order = [columns[label] for label in all_classes.tolist()]
-    return (
-        all_classes,
-        xp.take(y_proba, xp.asarray(order, device=device), axis=1),
-        pos_label,
-    )
-
-
-def _check_declared(declared, classes):
-    """Return the `labels` option of a scorer, if it fits the estimator's classes."""
-    declared = as_host_array(declared, "labels")
-    if len(declared) and _is_text(declared) != _is_text(classes):
-        raise ValueError(
-            f"The 'labels' option of the scorer must be of the type of the classes "
-            f"{shown(classes)} of the estimator. Got labels={shown(declared)}."
-        )
-    return np.unique(declared)
-
-
-def _labels_of(y_true, classes):
-    """Distinct labels in `y_true`; none if it is one-hot."""
-    xp, _ = array_namespace(y_true)
-    if xp is np:
-        y_true = as_host_array(y_true, "y_true")
-        if y_true.ndim != 1:
-            return classes[:0]
-    elif y_true.ndim != 1:
-        return classes[:0]
-    else:
-        y_true = to_numpy(xp.unique_values(y_true), xp)
-    labels = unique_labels(y_true, "y_true")
-    if _is_text(labels) != _is_text(classes):
-        raise ValueError(
-            f"y_true has labels {shown(labels)}, of another type than the classes "
-            f"{shown(classes)} of the estimator."
-        )
-    return labels
-
-
-def _is_text(labels):
-    return isinstance(labels.tolist()[0], str)
-
-
-def _not_among(labels, classes):
-    """Those of the labels that are not among the classes."""
-    known = set(classes.tolist())
-    is_new = [label not in known for label in labels.tolist()]
-    return labels[is_new] if any(is_new) else classes[:0]
 
 
 class _PenalizedScorer(ProbabilityScorer):
@@ -277,8 +186,8 @@ class _PenalizedScorer(ProbabilityScorer):
         options = self.options
         declared = options.pop("labels", None)
         declared = () if declared is None else declared
-        added = _not_among(_check_declared(declared, classes), classes)
-        labels = _union(classes, added) if len(added) else classes
+        added = not_among(check_declared(declared, classes), classes)
+        labels = union(classes, added) if len(added) else classes
         loss = PreparedLoss(
             self.score_function.rule,
             y_true,
@@ -320,7 +229,7 @@ def _classes_of(estimator):
 def _check_two_classes(estimator, classes, declared, y_true):
     if len(classes) > 1 or len(np.unique(declared)) > 1:
         return
-    if len(_not_among(_labels_of(y_true, classes), classes)) == 0:
+    if len(not_among(labels_of(y_true, classes), classes)) == 0:
         raise ValueError(
             f"{type(estimator).__name__} knows a single class, {shown(classes)}, and "
             "y_true has no other: the loss needs two. Declare all classes with "
