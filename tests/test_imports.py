@@ -24,7 +24,12 @@ for _folder in ("neural_network", "integrations", "model_selection"):
 ALLOWED["replication"] = set(ALLOWED)
 
 # Modules with an underscore that are written to be shared with other folders.
-SHARED = {"metrics._rules", "metrics._reduce", "early_stopping._training"}
+SHARED = {
+    "metrics._rules",
+    "metrics._reduce",
+    "metrics._temperature",
+    "early_stopping._training",
+}
 
 
 def imports_of(tree, package):

@@ -9,6 +9,7 @@ from sklearn_superior.metrics._reduce import (
     sum_losses,
 )
 from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.metrics._temperature import refined_sums
 
 
 class RuleMetric:
@@ -24,7 +25,7 @@ class RuleMetric:
     """
 
     def __init__(self, rule, **options):
-        table_row, penalty = find_rule(rule)
+        table_row, penalty = find_rule(rule, refined=True)
         allowed = {"penalty", "ties"} | ({"scale"} if table_row.scales else set())
         if not options.keys() <= allowed:
             raise TypeError(
@@ -39,6 +40,11 @@ class RuleMetric:
     def __name__(self):
         return self.rule
 
+    @property
+    def is_refined(self):
+        """Whether the rule is one after recalibration."""
+        return self.rule.startswith("refined_")
+
     def mean(self, y_true, y_proba, weight=None):
         """Mean loss of class numbers and probabilities."""
         sums = self.sums(y_true, y_proba, weight)
@@ -51,13 +57,14 @@ class RuleMetric:
         if len(y_true) == len(y_proba) == 0:
             return LossSums(loss=0.0, weight=0.0)
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-        forecast = check_forecast(
-            y_true,
-            y_proba,
-            sample_weight=None if weight is None or len(weight) == 0 else weight,
-            labels=np.arange(n_classes),
-        )
-        return sum_losses(forecast, find_rule(self.rule)[0], **self._options)
+        inputs = {
+            "sample_weight": None if weight is None or len(weight) == 0 else weight,
+            "labels": np.arange(n_classes),
+        }
+        forecast = check_forecast(y_true, y_proba, **inputs)
+        row, _ = find_rule(self.rule, refined=True)
+        sum_up = refined_sums if self.is_refined else sum_losses
+        return sum_up(forecast, row, **self._options)
 
     def __deepcopy__(self, memo):
         return self  # it never changes, and CatBoost copies what clone compares

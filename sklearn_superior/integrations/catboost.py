@@ -17,7 +17,9 @@ class EvalMetric(RuleMetric):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``.
+        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
+        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
+        ``"refined_penalized_log_loss"``.
 
     loss_function : {"Logloss", "MultiClass", "MultiClassOneVsAll"}, default=None
         The loss that CatBoost minimises, of which the metric is not informed. None is

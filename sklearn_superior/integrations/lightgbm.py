@@ -23,7 +23,9 @@ def eval_metric(rule="penalized_brier", **options):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``.
+        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
+        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
+        ``"refined_penalized_log_loss"``.
 
     **options : dict
         Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.

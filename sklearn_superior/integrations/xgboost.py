@@ -35,6 +35,11 @@ class _XGBoostMetric(RuleMetric):
 
         if not collective.is_distributed():
             return self.mean(y_true, y_proba, weight)
+        if self.is_refined:
+            raise ValueError(
+                f"The rule {self.rule} needs all rows on one worker: its temperature "
+                "cannot be found from sums. Use a rule that is not refined."
+            )
         failure, own = None, [np.nan, np.nan]
         try:
             sums = self.sums(y_true, y_proba, weight)
@@ -58,7 +63,9 @@ def eval_metric(rule="penalized_brier", **options):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``.
+        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
+        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
+        ``"refined_penalized_log_loss"``.
 
     **options : dict
         Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.

@@ -20,10 +20,12 @@ from sklearn_superior.metrics._scorer import (
     register_scorers,
 )
 from sklearn_superior.metrics._superiority import superiority_rate
+from sklearn_superior.metrics._temperature import fit_temperature, scale_temperature
 
 __all__ = [
     "d2_penalized_brier_score",
     "d2_penalized_log_loss_score",
+    "fit_temperature",
     "get_scorer",
     "neg_penalized_brier_scorer",
     "neg_penalized_log_loss_scorer",
@@ -35,5 +37,6 @@ __all__ = [
     "penalized_spherical_loss",
     "penalized_spherical_loss_samples",
     "register_scorers",
+    "scale_temperature",
     "superiority_rate",
 ]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._temperature import refined_sums
 from sklearn_superior.metrics._validation import (
     check_forecast,
     check_options,
@@ -15,7 +16,8 @@ class PreparedLoss:
 
     Labels, weights and options are checked once. A call takes the pass over the
     probabilities, a NumPy array with a column for each of the sorted `labels`, or with
-    the second of two alone. Only the values of the first forecast are checked.
+    the second of two alone. Only the values of the first forecast are checked. With
+    `refined` it is the loss after the best temperature.
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class PreparedLoss:
         ties="first",
         scale="sum",
         normalize=True,
+        refined=False,
     ):
         check_options(
             rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize
@@ -37,21 +40,21 @@ class PreparedLoss:
         self._forecast = check_forecast(
             y_true, uniform, sample_weight=sample_weight, labels=labels
         )
-        self._rule, self._options = rule, {"penalty": penalty, "ties": ties}
+        self._rule = rule
+        self._options = {"penalty": penalty, "ties": ties, "scale": scale}
         sums = sum_losses(self._forecast, rule, **self._options)
         sums.check()
-        self._factor = 1 / sums.weight if normalize else 1.0
-        if scale != "sum":
-            self._factor *= rule.scales[scale](len(labels))
+        self._divisor = sums.weight if normalize else 1.0
         self._is_first = True
+        self._sum = refined_sums if refined else sum_losses
 
     def __call__(self, y_proba):
         """Return the loss of probabilities for the same rows."""
         replace_proba(self._forecast, y_proba)
-        sums = sum_losses(
+        sums = self._sum(
             self._forecast, self._rule, **self._options, checks=self._is_first
         )
         if self._is_first:
             sums.check()
             self._is_first = False
-        return float(sums.loss) * self._factor
+        return float(sums.loss / self._divisor)

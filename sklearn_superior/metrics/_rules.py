@@ -114,13 +114,18 @@ RULES = {
 }
 
 
-def rule_names():
-    """Return the names of all rules, plain and penalized."""
-    return [prefix + name for prefix in ("", "penalized_") for name in RULES]
+def rule_names(*, refined=False):
+    """Return the names of all rules, plain and penalized, and refined if asked for."""
+    names = [prefix + name for prefix in ("", "penalized_") for name in RULES]
+    if refined:
+        names += [f"refined_{name}" for name in names if "spherical" not in name]
+    return names
 
 
-def find_rule(name):
+def find_rule(name, *, refined=False):
     """Split a rule's name into the row of the table and its default penalty.
+
+    Refined names, such as ``"refined_brier"``, are allowed if `refined`.
 
     Examples
     --------
@@ -130,9 +135,11 @@ def find_rule(name):
     >>> find_rule("log_loss")[1]
     0.0
     """
-    if not (isinstance(name, str) and name in rule_names()):
+    names = rule_names(refined=refined)
+    if not (isinstance(name, str) and name in names):
         raise ValueError(
-            f"The 'rule' parameter must be one of {rule_names()}. Got {name!r} instead."
+            f"The 'rule' parameter must be one of {names}. Got {name!r} instead."
         )
+    name = name.removeprefix("refined_")
     plain = name.removeprefix("penalized_")
     return RULES[plain], 0.0 if plain == name else "paper"

@@ -16,6 +16,7 @@ from sklearn_superior.metrics._columns import (
 )
 from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._prepared import PreparedLoss
+from sklearn_superior.metrics._refined import REFINED_LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._validation import (
     as_host_array,
@@ -47,8 +48,9 @@ class _ScoreFunction:
     passes decisions, which count as certain forecasts.
     """
 
-    def __init__(self, rule_name):
+    def __init__(self, rule_name, refined=False):
         self._rule_name = rule_name
+        self.refined = refined
 
     @property
     def __name__(self):
@@ -68,7 +70,7 @@ class _ScoreFunction:
 
     @property
     def _loss(self):
-        return LOSSES[self._rule_name]
+        return (REFINED_LOSSES if self.refined else LOSSES)[self._rule_name]
 
     def __call__(self, y_true, y_proba, *, labels=None, pos_label=None, **options):
         """Evaluate the loss of probabilities or of decisions."""
@@ -193,6 +195,7 @@ class _PenalizedScorer(ProbabilityScorer):
             y_true,
             labels=labels,
             sample_weight=sample_weight,
+            refined=self.score_function.refined,
             **options,
         )
         if not len(added):
@@ -237,8 +240,9 @@ def _check_two_classes(estimator, classes, declared, y_true):
         )
 
 
-def _make_scorer(rule_name, **options):
-    return _PenalizedScorer(_ScoreFunction(rule_name), -1, options, "predict_proba")
+def _make_scorer(rule_name, *, refined=False, **options):
+    function = _ScoreFunction(rule_name, refined)
+    return _PenalizedScorer(function, -1, options, "predict_proba")
 
 
 neg_penalized_brier_scorer = _make_scorer("brier")
@@ -250,6 +254,10 @@ SCORERS = {
     "neg_penalized_brier_score": neg_penalized_brier_scorer,
     "neg_penalized_log_loss": neg_penalized_log_loss_scorer,
     "neg_penalized_spherical_loss": neg_penalized_spherical_scorer,
+    "neg_refined_brier_score": _make_scorer("brier", refined=True, penalty=0.0),
+    "neg_refined_log_loss": _make_scorer("log_loss", refined=True, penalty=0.0),
+    "neg_refined_penalized_brier_score": _make_scorer("brier", refined=True),
+    "neg_refined_penalized_log_loss": _make_scorer("log_loss", refined=True),
 }
 
 
@@ -259,10 +267,12 @@ def get_scorer(name, **options):
     Parameters
     ----------
     name : str
-        ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"``,
-        ``"neg_penalized_spherical_loss"``, the name of a rule such as ``"brier"`` or
-        ``"penalized_brier"``, or any scoring string of scikit-learn. A callable is
-        returned as it is.
+        ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"`` or
+        ``"neg_penalized_spherical_loss"``; after recalibration by the best temperature
+        ``"neg_refined_brier_score"``, ``"neg_refined_log_loss"``,
+        ``"neg_refined_penalized_brier_score"`` or ``"neg_refined_penalized_log_loss"``;
+        the name of a rule such as ``"brier"`` or ``"refined_penalized_brier"``; or any
+        scoring string of scikit-learn. A callable is returned as it is.
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.
@@ -286,11 +296,13 @@ def get_scorer(name, **options):
     make_scorer(penalized_brier_score_loss, greater_is_better=False,
                 response_method='predict_proba', penalty=minimal)
     """
-    if isinstance(name, str) and (name in SCORERS or name in rule_names()):
+    if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
+        refined = "refined_" in name
         if name in SCORERS:
             rule = SCORERS[name].score_function.rule
+            options = SCORERS[name].options | options
         else:
-            rule, penalty = find_rule(name)
+            rule, penalty = find_rule(name, refined=True)
             options = options if penalty == "paper" else {"penalty": penalty} | options
         allowed = set(inspect.signature(LOSSES[rule.name]).parameters)
         allowed -= {"y_true", "y_proba", "sample_weight", "pos_label"}
@@ -301,7 +313,7 @@ def get_scorer(name, **options):
         check_options(rule, **{k: v for k, v in options.items() if k != "labels"})
         if options.get("labels") is not None:
             check_labels(options["labels"])
-        return _make_scorer(rule.name, **options)
+        return _make_scorer(rule.name, refined=refined, **options)
     if options:
         raise TypeError(
             f"Options are only for the names {sorted(SCORERS)}. Got name={name!r} with "

@@ -98,7 +98,7 @@ def check_forecast(
         (xp, device), (y_xp, _) = array_namespace(y_proba), array_namespace(y_true)
         weight_xp, _ = array_namespace(sample_weight)
     given = y_proba, y_true
-    y_proba = _check_proba(y_proba, xp)
+    y_proba = check_probabilities(y_proba, xp)
     y_true = _check_target(y_true, y_xp)
     n_samples = y_proba.shape[0]
     if y_true.shape[0] != n_samples:
@@ -143,7 +143,7 @@ def check_forecast(
 
 def replace_proba(forecast, y_proba):
     """Give a `Forecast` in NumPy other probabilities, for the same labels."""
-    y_proba = _check_proba(y_proba, np)
+    y_proba = check_probabilities(y_proba, np)
     shape = (forecast.n_samples, forecast.n_classes)
     if y_proba.shape != shape and (*y_proba.shape, 2) != shape:
         raise ValueError(f"y_proba must have the shape {shape}. Got {y_proba.shape}.")
@@ -190,7 +190,8 @@ def _without_gradient(values):
     return values.detach() if getattr(values, "requires_grad", False) else values
 
 
-def _check_proba(y_proba, xp):
+def check_probabilities(y_proba, xp):
+    """Array of real numbers of shape (n_samples,) or (n_samples, n_classes)."""
     if xp is not np:
         y_proba = _check_real_on_device(y_proba, "y_proba", xp)
     else:

@@ -1,0 +1,323 @@
+"""Temperatures and refined losses against scipy, and what theory says of them."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn import config_context
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+
+from sklearn_superior.metrics import (
+    fit_temperature,
+    get_scorer,
+    register_scorers,
+    scale_temperature,
+)
+from sklearn_superior.metrics._refined import REFINED_LOSSES
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._temperature import HIGH, LOW
+from tests.metrics.forecasts import forecasts, random_forecast
+from tests.metrics.test_penalized import array_libraries, to_library
+
+REFINED = [
+    "neg_refined_brier_score",
+    "neg_refined_log_loss",
+    "neg_refined_penalized_brier_score",
+    "neg_refined_penalized_log_loss",
+]
+
+
+def scaled_logs(y_proba, inverse):
+    logs = np.log(np.maximum(np.asarray(y_proba, float), np.finfo(float).eps))
+    return log_softmax(inverse * logs, axis=1)
+
+
+def brute_force(y_index, y_proba, weight=None):
+    """Best temperature by scipy, over the logarithm of the inverse."""
+
+    def loss(log_inverse):
+        logs = scaled_logs(y_proba, np.exp(log_inverse))
+        return -np.average(logs[np.arange(len(y_index)), y_index], weights=weight)
+
+    grid = np.linspace(-np.log(HIGH), -np.log(LOW), 300)
+    values = [loss(place) for place in grid]
+    best = int(np.argmin(values))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 299)]
+    found = minimize_scalar(
+        loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    )
+    return np.exp(-found.x), found.fun
+
+
+def overconfident(seed, n_samples, n_classes, true_temperature):
+    """Forecasts that are calibrated by a temperature, and their labels."""
+    rng = np.random.default_rng(seed)
+    honest = rng.dirichlet(np.full(n_classes, 0.5), n_samples)
+    honest = np.maximum(honest, 1e-12)
+    y_index = (rng.random((n_samples, 1)) > honest.cumsum(axis=1)).sum(axis=1)
+    y_index = np.minimum(y_index, n_classes - 1)
+    y_proba = np.exp(scaled_logs(honest, true_temperature))
+    return y_index, y_proba
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 20, 50])
+@pytest.mark.parametrize("true_temperature", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_the_temperature_is_that_of_brute_force(
+    n_classes, true_temperature, weighted, zeros
+):
+    y, q = overconfident(n_classes, 400, n_classes, true_temperature)
+    if zeros:
+        q[q < 1e-3] = 0
+        q /= q.sum(axis=1, keepdims=True)
+    weight = np.random.default_rng(0).random(400) if weighted else None
+    labels = range(n_classes)
+    expected, best_loss = brute_force(y, q, weight)
+    found = fit_temperature(y, q, sample_weight=weight, labels=labels)
+    assert_allclose(found, expected, rtol=1e-6)
+    refined = REFINED_LOSSES["log_loss"](
+        y, q, sample_weight=weight, labels=labels, penalty=0
+    )
+    assert_allclose(refined, best_loss, rtol=1e-6)
+    if not zeros:  # which are clipped again
+        scaled = scale_temperature(q, found)
+        loss = log_loss(y, scaled, sample_weight=weight, labels=labels)
+        assert_allclose(loss, best_loss, rtol=1e-6)
+
+
+def test_it_finds_the_temperature_that_spoiled_the_forecasts():
+    y, q = overconfident(0, 100_000, 5, 3.0)
+    assert_allclose(fit_temperature(y, q), 3.0, rtol=0.02)
+
+
+@given(data=forecasts(max_classes=8), seed=st.integers(0, 1000))
+def test_no_other_temperature_is_better(data, seed):
+    y, q = data
+    labels = range(q.shape[1])
+    rows = np.arange(len(y))
+    best = fit_temperature(y, q, labels=labels)
+    assert LOW <= best <= HIGH
+
+    def loss(temperature):
+        return -scaled_logs(q, 1 / temperature)[rows, y].mean()
+
+    rng = np.random.default_rng(seed)
+    others = np.exp(rng.uniform(np.log(LOW), np.log(HIGH), 20))
+    others = np.r_[others, best * np.array([0.99, 1.01]), 1.0]
+    others = np.clip(others, LOW, HIGH)
+    assert loss(best) <= min(map(loss, others)) * (1 + 1e-9) + 1e-12
+
+
+def test_temperatures_without_a_minimum():
+    y, q = random_forecast(np.random.default_rng(0), 60, 3)
+    correct = np.where(np.eye(3)[y], 0.5, 0.25)
+    assert fit_temperature(y, correct) == pytest.approx(LOW)
+    assert fit_temperature(y, np.eye(3)[y]) == pytest.approx(LOW)
+    wrong = np.where(np.eye(3)[y], 0.1, 0.45)
+    assert fit_temperature(y, wrong) == pytest.approx(HIGH)
+    assert fit_temperature(y, np.full((60, 3), 1 / 3)) == 1
+    assert fit_temperature([0, 1], [0.5, 0.5]) == 1
+
+
+@given(
+    data=forecasts(max_classes=8),
+    log_temperature=st.floats(-6, 6),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_scaled_rows_sum_to_one_and_predict_the_same(data, log_temperature, dtype):
+    _, q = data
+    q = q.astype(dtype)
+    result = scale_temperature(q, 10.0**log_temperature)
+    assert result.dtype == dtype
+    assert_allclose(result.sum(axis=1), 1, atol=20 * np.finfo(dtype).eps)
+    assert_array_equal(result.argmax(axis=1), q.argmax(axis=1))
+    # What was tied at the top is still tied, and nothing else is.
+    tied = q == q.max(axis=1, keepdims=True)
+    assert_array_equal(result == result.max(axis=1, keepdims=True), tied)
+
+
+def test_almost_tied_classes_stay_apart():
+    for dtype in (np.float32, np.float64):
+        top = np.array(0.4, dtype)
+        q = np.array([[np.nextafter(top, 0), top, 0.2]], dtype)
+        result = scale_temperature(q, 1000.0)
+        assert result[0].argmax() == 1
+
+
+def test_scaling_of_columns():
+    p = np.array([0.1, 0.5, 0.9])
+    both = scale_temperature(np.c_[1 - p, p], 3.0)
+    assert_allclose(scale_temperature(p, 3.0), both[:, 1])
+    assert_allclose(scale_temperature(p[:, None], 3.0), both[:, 1:])
+    assert_allclose(scale_temperature(p, 1.0), p)
+    assert_allclose(scale_temperature([0, 1, 1], 2.0), [0, 1, 1], atol=1e-7)
+
+
+def test_single_columns_and_labels():
+    y, q = overconfident(3, 300, 2, 2.0)
+    expected = fit_temperature(y, q)
+    assert_allclose(fit_temperature(y, q[:, 1]), expected, rtol=1e-9)
+    assert_allclose(fit_temperature(y, q[:, 0], pos_label=0), expected, rtol=1e-9)
+    text = np.array(["no", "yes"])[y]
+    assert_allclose(fit_temperature(text, q), expected, rtol=1e-9)
+    assert_allclose(fit_temperature(np.eye(2)[y], q), expected, rtol=1e-9)
+
+
+def test_integer_weights_equal_repetition():
+    y, q = overconfident(5, 100, 4, 2.0)
+    weight = np.random.default_rng(0).integers(0, 4, 100)
+    assert_allclose(
+        fit_temperature(y, q, sample_weight=weight),
+        fit_temperature(np.repeat(y, weight), np.repeat(q, weight, axis=0)),
+        rtol=1e-9,
+    )
+
+
+def test_many_rows():
+    y, q = overconfident(7, 40_000, 3, 2.0)
+    assert_allclose(fit_temperature(y, q), brute_force(y, q)[0], rtol=1e-6)
+    narrow = fit_temperature(y, q.astype(np.float32))
+    assert_allclose(narrow, fit_temperature(y, q), rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0, 1], [0.5, np.nan]), {}, "y_proba must not contain NaN"),
+        (([0, 1], [0.5, 1.5]), {}, "y_proba must hold probabilities"),
+        (([0, 1], [0.5, -0.5]), {}, "y_proba must hold probabilities"),
+        (([0, 1], [0.5, 0.5]), {"sample_weight": [1, -1]}, "sample_weight must be"),
+        (([0, 1], [0.5, 0.5]), {"sample_weight": [0, 0]}, "must not be zero for all"),
+        (([0, 1], [[0.5, 0.5]]), {}, "same number of rows"),
+    ],
+)
+def test_bad_input(arguments, options, message):
+    for function in (fit_temperature, *REFINED_LOSSES.values()):
+        with pytest.raises(ValueError, match=message):
+            function(*arguments, **options)
+
+
+@pytest.mark.parametrize("temperature", [0, -1.0, np.nan, "hot", None])
+def test_bad_temperatures(temperature):
+    with pytest.raises(ValueError, match="'temperature' parameter .* Got"):
+        scale_temperature([0.5], temperature)
+
+
+@given(data=forecasts(max_classes=6), weighted=st.booleans())
+def test_refined_penalty_is_that_of_the_plain_rule(data, weighted):
+    """Refined PBS = Brier score of the scaled forecasts + penalty * error rate."""
+    y, q = data
+    c = q.shape[1]
+    weight = np.random.default_rng(0).random(len(y)) + 0.1 if weighted else None
+    options = {"sample_weight": weight, "labels": range(c)}
+    scaled = scale_temperature(q, fit_temperature(y, q, **options))
+    error = 1 - accuracy_score(y, q.argmax(axis=1), sample_weight=weight)
+    plain = brier_score_loss(y, scaled, **options, scale_by_half=False)
+    refined = REFINED_LOSSES["brier"](y, q, **options)
+    assert_allclose(refined, plain + (c - 1) / c * error, rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        REFINED_LOSSES["brier"](y, q, penalty=0, scale="half", **options), plain / 2
+    )
+    refined = REFINED_LOSSES["log_loss"](y, q, **options)
+    inverse = 1 / fit_temperature(y, q, **options)
+    plain = -np.average(scaled_logs(q, inverse)[np.arange(len(y)), y], weights=weight)
+    assert_allclose(refined, plain + np.log(c) * error, rtol=1e-9, atol=1e-12)
+
+
+@array_libraries
+@pytest.mark.parametrize("name", REFINED_LOSSES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_array_api(library, device, name, weighted):
+    y, q = overconfident(1, 200, 4, 3.0)
+    weight = np.random.default_rng(0).random(200)
+    y_xp, q_xp, weight_xp, column = to_library(library, device, y, q, weight, q[:, 1])
+    options = {"sample_weight": weight} if weighted else {}
+    expected = fit_temperature(y, q, **options), REFINED_LOSSES[name](y, q, **options)
+    options = {"sample_weight": weight_xp} if weighted else {}
+    with config_context(array_api_dispatch=True):
+        found = fit_temperature(y_xp, q_xp, **options)
+        loss = REFINED_LOSSES[name](y_xp, q_xp, **options)
+        scaled = scale_temperature(q_xp, found)
+        scaled_column = scale_temperature(column, found)
+        with pytest.raises(ValueError, match="y_true has .* rows that are not among"):
+            fit_temperature(y_xp, q_xp, labels=[0, 1, 2, 7])
+    assert_allclose([found, loss], expected, rtol=1e-9)
+    assert type(scaled) is type(q_xp)
+    assert scaled.device == q_xp.device
+    rows = [[float(scaled[i, k]) for k in range(4)] for i in range(200)]
+    assert_allclose(rows, scale_temperature(q, found), rtol=1e-12)
+    assert_allclose(
+        [float(value) for value in scaled_column],
+        scale_temperature(q[:, 1], found),
+        rtol=1e-12,
+    )
+
+
+def test_it_is_the_temperature_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    model = GaussianNB().fit(X[::2, :2], y[::2])
+    held_out = X[1::2, :2], y[1::2]
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model), method="temperature")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calibrated.fit(*held_out)
+    theirs = 1 / calibrated.calibrated_classifiers_[0].calibrators[0].beta_
+    ours = fit_temperature(held_out[1], model.predict_proba(held_out[0]))
+    assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", REFINED)
+def test_refined_scorers(name):
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]
+    weight = np.arange(150) % 3 + 0.5
+    for labels in (y, np.array(["a", "b", "c"])[y], y == 1):
+        model = GaussianNB().fit(X, labels)
+        q = model.predict_proba(X)
+        c = q.shape[1]
+        _, y_index = np.unique(labels, return_inverse=True)
+        temperature, loss = brute_force(y_index, q, weight)
+        if "brier" in name:
+            scaled = np.exp(scaled_logs(q, 1 / temperature))
+            loss = brier_score_loss(
+                y_index, scaled, sample_weight=weight, scale_by_half=False
+            )
+        if "penalized" in name:
+            error = np.average(q.argmax(axis=1) != y_index, weights=weight)
+            loss += (
+                RULES["brier" if "brier" in name else "log_loss"].penalty("paper", c)
+                * error
+            )
+        scorer = get_scorer(name)
+        assert_allclose(
+            scorer(model, X, labels, sample_weight=weight), -loss, rtol=1e-6
+        )
+        prepared = scorer.prepare(model.classes_, labels, weight)
+        for _ in range(2):
+            assert_allclose(prepared(q), -loss, rtol=1e-6)
+        copied = pickle.loads(pickle.dumps(scorer))
+        assert copied(model, X, labels) == scorer(model, X, labels)
+        by_rule = get_scorer(name.removeprefix("neg_").removesuffix("_score"))
+        assert by_rule(model, X, labels) == scorer(model, X, labels)
+
+
+def test_refined_scorers_are_registered():
+    X, y = load_iris(return_X_y=True)
+    register_scorers()
+    for name in REFINED:
+        search = GridSearchCV(
+            GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, scoring=name
+        )
+        assert search.fit(X, y).best_score_ < 0
