@@ -43,7 +43,10 @@ BATCHES = "batches and batch normalisation count samples, whatever they weigh"
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
-    [EarlyStoppingClassifier(inner, random_state=0) for inner in INNER],
+    [
+        *(EarlyStoppingClassifier(inner, random_state=0) for inner in INNER),
+        EarlyStoppingClassifier(INNER[0], calibration="temperature", random_state=0),
+    ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -6,6 +6,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklearn_superior.early_stopping._calibration import calibrate, fit_calibration
 from sklearn_superior.early_stopping._parameters import check_stopping_parameters
 from sklearn_superior.early_stopping._scoring import expand_classes
 from sklearn_superior.early_stopping._training import StagedModel, fit_in_stages
@@ -54,6 +55,12 @@ class EarlyStoppingClassifier(
         A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
         `validation_fraction` of the rows, in each group if there are groups.
 
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, the probabilities of the kept stage are recalibrated by
+        the temperature that is best on the validation data, see
+        :func:`~sklearn_superior.metrics.fit_temperature`. The predicted classes stay
+        the same.
+
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
         best one. It is replaced as a whole, and less often if writing is slow. Needs
@@ -90,6 +97,9 @@ class EarlyStoppingClassifier(
 
     validation_scores_ : ndarray of shape (n_iterations,)
         The score of each stage.
+
+    temperature_ : float
+        The temperature of the probabilities, if there is a `calibration`.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
@@ -138,6 +148,7 @@ class EarlyStoppingClassifier(
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
+        calibration=None,
         checkpoint_dir=None,
         resume=False,
         random_state=None,
@@ -149,6 +160,7 @@ class EarlyStoppingClassifier(
         self.tol = tol
         self.validation_fraction = validation_fraction
         self.validation_split = validation_split
+        self.calibration = calibration
         self.checkpoint_dir = checkpoint_dir
         self.resume = resume
         self.random_state = random_state
@@ -207,11 +219,15 @@ class EarlyStoppingClassifier(
             (X_val, y_val, sample_weight_val),
             groups,
         )
-        vars(self).pop("estimator_", None)  # of other classes, if training fails
+        for name in ("estimator_", "temperature_"):  # of before, if training fails
+            vars(self).pop(name, None)
         self.classes_ = classes
         fit_in_stages(self, model, split, classes=classes)
         self.estimator_ = model.estimator()
         self._own_classes = model.own_classes
+        fit_calibration(
+            self, split.val, self.estimator_.predict_proba, self._own_classes
+        )
         return self
 
     def _attributes_of_stage(self, model, estimator):
@@ -237,9 +253,8 @@ class EarlyStoppingClassifier(
                 "X.reshape(1, -1) if it is one sample."
             )
         validate_data(self, X, reset=False, skip_check_array=True)
-        return expand_classes(
-            self.estimator_.predict_proba(X), self._own_classes, self.classes_
-        )
+        y_proba = calibrate(self, self.estimator_.predict_proba(X))
+        return expand_classes(y_proba, self._own_classes, self.classes_)
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.

@@ -6,6 +6,7 @@ from os import PathLike
 from sklearn_superior.early_stopping._validation_split import check_split
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
+    StrOptions,
     check_parameters,
     integer_from,
 )
@@ -15,6 +16,7 @@ STOPPING_CONSTRAINTS = {
     "n_iter_no_change": [integer_from(1)],
     "tol": [Interval(Real, 0, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "calibration": [StrOptions({"temperature"}), None],
     "checkpoint_dir": [str, PathLike, None],
     "resume": ["boolean"],
     "random_state": ["random_state"],

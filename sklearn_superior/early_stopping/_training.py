@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from sklearn_superior.early_stopping._calibration import calibrate, fit_calibration
 from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
 from sklearn_superior.early_stopping._identity import identify
 from sklearn_superior.early_stopping._parameters import (
@@ -50,10 +51,12 @@ __all__ = [
     "StageScorer",
     "StagedModel",
     "Stages",
+    "calibrate",
     "check_scorer",
     "check_stopping_parameters",
     "check_target",
     "expand_classes",
+    "fit_calibration",
     "fit_in_stages",
     "split_validation",
     "validation_rows",

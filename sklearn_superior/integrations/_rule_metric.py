@@ -26,7 +26,9 @@ class RuleMetric:
 
     def __init__(self, rule, **options):
         table_row, penalty = find_rule(rule, refined=True)
-        allowed = {"penalty", "ties"} | ({"scale"} if table_row.scales else set())
+        allowed = {"penalty", "ties"} | (
+            {"scale"} if len(table_row.scales) > 1 else set()
+        )
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of rule={rule!r} are {sorted(allowed)}. "

@@ -87,7 +87,13 @@ class EvalMetric(RuleMetric):
         if self.loss_function == "MultiClassOneVsAll":
             return expit(scores.T)
         # The gradients of the MultiClass loss add up to zero, and so do its scores.
+        # Those of two classes always do.
         off = np.abs(scores.sum(axis=0))
+        if self.loss_function is None and len(scores) == 2:
+            raise ValueError(
+                "For two classes with a score each, pass the loss to the metric: "
+                "EvalMetric(loss_function='MultiClass') or 'MultiClassOneVsAll'."
+            )
         if self.loss_function is None and np.any(
             off > 1e-6 * (1 + np.abs(scores).sum(0))
         ):
@@ -98,6 +104,11 @@ class EvalMetric(RuleMetric):
                 "the data has a baseline."
             )
         return softmax(scores, axis=0).T
+
+    def __repr__(self):  # noqa: D105
+        if self.loss_function is None:
+            return super().__repr__()
+        return f"{super().__repr__()[:-1]}, loss_function={self.loss_function!r})"
 
     def get_final_error(self, error, weight):
         """Return the mean from the two sums."""

@@ -15,6 +15,7 @@ from sklearn_superior.metrics._reduce import (
     LossSums,
     as_host_array,
     check_forecast,
+    check_labels,
     check_options,
     encode_labels,
     sum_losses,
@@ -310,7 +311,7 @@ def _lazy_mean_loss(
     shape = y_proba.shape
     if labels is not None:
         labels = as_host_array(labels, "labels")
-        labels = _check_classes(np.unique(labels), labels, shape, pos_label)
+        labels = _classes_that_fit(check_labels(labels), labels, shape, pos_label)
 
     parts = da.blockwise(
         _reduced,
@@ -394,8 +395,9 @@ def _in_same_blocks(values, name, y_proba):
     return values.rechunk({0: rows})
 
 
-def _check_classes(classes, labels, shape, pos_label):
-    """Return all classes, sorted, if they fit a `y_proba` of this shape."""
+def _classes_that_fit(classes, labels, shape, pos_label):
+    """Return all classes, sorted, or raise an error if `y_proba` has another shape."""
+    # The check of the losses, on a forecast of one row for each class.
     y_proba = np.full((len(classes), *shape[1:]), 0.5)
     return check_forecast(classes, y_proba, labels=labels, pos_label=pos_label).classes
 
@@ -487,7 +489,7 @@ def _merged(parts, *, shape, pos_label, normalize):
     if not parts:
         raise ValueError("y_proba must have at least one row. Got none.")
     classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
-    classes = _check_classes(classes, None, shape, pos_label)
+    classes = _classes_that_fit(classes, None, shape, pos_label)
     sums = reduce(add, [part.sums for part in parts])
     sums = replace(sums, loss=sum(part.total(classes) for part in parts))
     sums.check()

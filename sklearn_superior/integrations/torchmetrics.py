@@ -44,7 +44,6 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
-    plot_lower_bound = 0.0
 
     def __init__(self, rule, options, kwargs):
         super().__init__(**kwargs)

@@ -8,7 +8,11 @@ from sklearn_superior.utils._warnings import warn
 
 
 def with_all_classes(y_true, y_proba, classes, pos_label, declared):
-    """Sort the columns of `y_proba` and add one of zeros for each class it lacks."""
+    """Return all classes, sorted, and `y_proba` with a column for each of them.
+
+    The columns of classes that it lacks are zeros. A single column, of `pos_label` of
+    two classes, is returned as it is if no class is to be added.
+    """
     classes = _to_host(classes, "classes")
     added = not_among(check_declared(declared, classes), classes)
     unseen = not_among(labels_of(y_true, classes), union(classes, added))
@@ -20,8 +24,11 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
     n_added = len(added) + len(unseen)
     order = np.argsort(classes)
     is_sorted = bool(np.all(order == np.arange(len(classes))))
-    if n_added == 0 and (is_sorted or np.ndim(y_proba) == 1):
-        return classes[order], y_proba, pos_label
+    is_column = np.ndim(y_proba) == 1
+    is_one_hot = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
+    fits = n_added == 0 and not (is_column and is_one_hot)
+    if fits and (is_sorted or is_column):
+        return classes[order], y_proba
 
     xp, device = array_namespace(y_proba)
     if xp is np:
@@ -38,13 +45,13 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
     all_classes = union(classes, added, unseen)
     order = [in_columns.index(label) for label in all_classes.tolist()]
     y_proba = xp.take(y_proba, xp.asarray(order, device=device), axis=1)
-    return all_classes, y_proba, pos_label
+    return all_classes, y_proba
 
 
 def check_declared(declared, classes):
     """Return the `labels` option of a scorer, if it fits the estimator's classes."""
     declared = as_host_array(declared, "labels")
-    if len(declared) and _is_text(declared) != _is_text(classes):
+    if len(declared) and _kind(declared) != _kind(classes):
         raise ValueError(
             f"The 'labels' option of the scorer must be of the type of the classes "
             f"{shown(classes)} of the estimator. Got labels={shown(declared)}."
@@ -61,7 +68,7 @@ def labels_of(y_true, classes):
     if xp is not np:
         y_true = to_numpy(xp.unique_values(y_true), xp)
     labels = unique_labels(y_true, "y_true")
-    if _is_text(labels) != _is_text(classes):
+    if _kind(labels) != _kind(classes):
         raise ValueError(
             f"y_true has labels {shown(labels)}, of another type than the classes "
             f"{shown(classes)} of the estimator."
@@ -69,8 +76,10 @@ def labels_of(y_true, classes):
     return labels
 
 
-def _is_text(labels):
-    return isinstance(labels.tolist()[0], str)
+def _kind(labels):
+    """Return the type of labels, as far as they can be compared."""
+    first = labels.tolist()[0]
+    return type(first) if isinstance(first, str | bytes) else "number"
 
 
 def not_among(labels, classes):

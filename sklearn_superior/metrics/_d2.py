@@ -175,16 +175,20 @@ def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
     # The forecast that always gives the frequencies, once for each class.
     reference = check_forecast(
         np.arange(len(frequency)),
-        np.tile(frequency, (len(frequency), 1)),
+        np.broadcast_to(frequency, (len(frequency),) * 2),
         sample_weight=frequency,
     )
-    worst = sum_losses(reference, rule, penalty=penalty, ties=ties)
-    return float(1 - sums.loss / sums.weight / (worst.loss / worst.weight))
+    of_reference = sum_losses(reference, rule, penalty=penalty, ties=ties)
+    loss, reference_loss = sums.loss / sums.weight, of_reference.loss
+    return float(1 - loss / (reference_loss / of_reference.weight))
 
 
 def _class_weights(forecast):
     """Sum of the weights of each class, as a NumPy array."""
     xp, y_index, weight = forecast.xp, forecast.y_index, forecast.sample_weight
+    if weight is not None:
+        dtype = forecast.dtype
+        weight = weight.astype(dtype) if xp is np else xp.astype(weight, dtype)
     if xp is np:
         return np.bincount(y_index, weight, forecast.n_classes)
     sums = []

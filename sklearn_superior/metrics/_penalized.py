@@ -350,7 +350,7 @@ def penalized_brier_score_samples(
     >>> penalized_brier_score_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [0.65340, 1.18687]
     """
-    return _sample_losses(
+    return _loss_of_each(
         RULES["brier"],
         y_true,
         y_proba,
@@ -414,7 +414,7 @@ def penalized_log_loss_samples(
     >>> penalized_log_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [1.07881, 1.81196]
     """
-    return _sample_losses(
+    return _loss_of_each(
         RULES["log_loss"],
         y_true,
         y_proba,
@@ -477,7 +477,7 @@ def penalized_spherical_loss_samples(
     >>> penalized_spherical_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [0.41116, 0.72982]
     """
-    return _sample_losses(
+    return _loss_of_each(
         RULES["spherical"],
         y_true,
         y_proba,
@@ -512,11 +512,8 @@ def _mean_loss(
     return float(sums.loss / sums.weight if normalize else sums.loss)
 
 
-def _sample_losses(rule, y_true, y_proba, *, penalty, ties, scale="sum", **inputs):
+def _loss_of_each(rule, y_true, y_proba, *, penalty, ties, scale="sum", **inputs):
     """Loss of every sample."""
     check_options(rule, penalty=penalty, ties=ties, scale=scale)
     forecast = check_forecast(y_true, y_proba, **inputs)
-    losses = sample_losses(forecast, rule, penalty=penalty, ties=ties)
-    if scale != "sum":
-        losses = losses * rule.scales[scale](forecast.n_classes)
-    return losses
+    return sample_losses(forecast, rule, penalty=penalty, ties=ties, scale=scale)

@@ -217,8 +217,7 @@ def sum_losses(
                 samples.append(loss)
             part = block.sum(loss, forecast, checks)
             sums = part if sums is None else sums + part
-    if scale != "sum":
-        sums.loss = sums.loss * rule.scales[scale](n_classes)
+    sums.loss = sums.loss * rule.scales[scale](n_classes)
     if xp is not np:
         n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
         sums.n_invalid = xp.astype(n_invalid, forecast.dtype)
@@ -309,8 +308,8 @@ class _Block:
         if ties == "first":
             first = xp.argmax(self.p_rest, axis=0)
             return is_beaten + _as_dtype(is_tied & (first < self.y_index), dtype, xp)
-        # How many classes share the top. Where that is 0, the true class has been
-        # counted through the 0 that stands in its place.
+        # How many classes share the highest probability. Where that is 0, the true
+        # class has been counted through the 0 that stands in its place.
         n_top = xp.count_nonzero(self.p_rest == self.top_rest, axis=0)
         n_top = _as_dtype(n_top, dtype, xp) + _as_dtype(self.top_rest > 0, dtype, xp)
         return is_beaten + xp.where(is_tied, 1 - 1 / n_top, xp.zeros_like(n_top))
@@ -345,9 +344,9 @@ def _as_dtype(array, dtype, xp):
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 
-def sample_losses(forecast, rule, *, penalty, ties):
+def sample_losses(forecast, rule, *, scale="sum", **options):
     """Loss of every sample, on the device of the forecast."""
     samples = []
-    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties, samples=samples)
+    sums = sum_losses(forecast, rule, **options, samples=samples)
     sums.check(forecast.label_error, allow_no_weight=True)
-    return forecast.xp.concat(samples)
+    return forecast.xp.concat(samples) * rule.scales[scale](forecast.n_classes)

@@ -31,12 +31,13 @@ class ScoringRule:
     score: Callable[..., Any]
     worst_correct: Callable[[int], float]
     best_wrong: float
-    # The public functions of the penalized rule, and the string for `scoring`.
+    # The public functions of the penalized rule.
     loss_name: str
     samples_name: str
-    scoring_name: str
     # Values of the `scale` option: factor as a function of n_classes.
-    scales: Mapping[str, Callable[[int], float]] = field(default_factory=dict)
+    scales: Mapping[str, Callable[[int], float]] = field(
+        default_factory=lambda: {"sum": lambda c: 1.0}
+    )
 
     def penalty(self, penalty, n_classes):
         """Turn ``"paper"``, ``"minimal"`` or a number into the penalty's value."""
@@ -85,7 +86,6 @@ RULES = {
             best_wrong=1 / 2,
             loss_name="penalized_brier_score_loss",
             samples_name="penalized_brier_score_samples",
-            scoring_name="neg_penalized_brier_score",
             scales={
                 "sum": lambda c: 1.0,
                 "mean": lambda c: 1 / c,
@@ -99,7 +99,6 @@ RULES = {
             best_wrong=log(2),
             loss_name="penalized_log_loss",
             samples_name="penalized_log_loss_samples",
-            scoring_name="neg_penalized_log_loss",
         ),
         ScoringRule(
             name="spherical",
@@ -108,7 +107,6 @@ RULES = {
             best_wrong=1 - 1 / sqrt(2),
             loss_name="penalized_spherical_loss",
             samples_name="penalized_spherical_loss_samples",
-            scoring_name="neg_penalized_spherical_loss",
         ),
     )
 }

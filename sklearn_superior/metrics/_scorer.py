@@ -95,7 +95,7 @@ class _ScoreFunction:
         Labels in `y_true` that are not among the classes get probability 0, and so do
         the classes that are `declared` besides.
         """
-        classes, y_proba, pos_label = with_all_classes(
+        classes, y_proba = with_all_classes(
             y_true, y_proba, classes, pos_label, declared
         )
         return self._loss(
@@ -104,7 +104,12 @@ class _ScoreFunction:
 
 
 def _are_decisions(y_true, y_proba, labels):
-    """Whether a single column holds class labels in place of probabilities."""
+    """Whether a single column holds class labels in place of probabilities.
+
+    Floats are labels if one of them is no probability, or if each is a label. The
+    latter could also be probabilities of 0 and 1, which have the same loss if these are
+    the labels; scikit-learn passes `pos_label` with probabilities.
+    """
     if array_namespace(y_proba)[0] is not np or np.ndim(y_proba) != 1:
         return False
     values = np.asarray(y_proba)
@@ -230,7 +235,7 @@ def _classes_of(estimator):
 
 
 def _check_two_classes(estimator, classes, declared, y_true):
-    if len(classes) > 1 or len(np.unique(declared)) > 1:
+    if len(union(classes, check_declared(declared, classes))) > 1:
         return
     if len(not_among(labels_of(y_true, classes), classes)) == 0:
         raise ValueError(
@@ -307,8 +312,9 @@ def get_scorer(name, **options):
         allowed = set(inspect.signature(LOSSES[rule.name]).parameters)
         allowed -= {"y_true", "y_proba", "sample_weight", "pos_label"}
         if not options.keys() <= allowed:
+            unknown = sorted(options.keys() - allowed)
             raise TypeError(
-                f"The options of {name!r} are {sorted(allowed)}. Got {sorted(options)}."
+                f"The options of {name!r} are {sorted(allowed)}. Got {unknown}."
             )
         check_options(rule, **{k: v for k, v in options.items() if k != "labels"})
         if options.get("labels") is not None:
@@ -316,16 +322,20 @@ def get_scorer(name, **options):
         return _make_scorer(rule.name, refined=refined, **options)
     if options:
         raise TypeError(
-            f"Options are only for the names {sorted(SCORERS)}. Got name={name!r} with "
-            f"{sorted(options)}."
+            f"Options are only for the names {sorted(SCORERS)} and for those of rules, "
+            f"{rule_names(refined=True)}. Got name={name!r} with {sorted(options)}."
         )
     try:
-        return sklearn.metrics.get_scorer(name)
-    except ValueError as exc:
+        scorer = sklearn.metrics.get_scorer(name)
+    except ValueError:
+        scorer = None
+    if scorer is None:
         raise ValueError(
-            f"The 'name' parameter must be one of {sorted(SCORERS)} or a name in "
+            f"The 'name' parameter must be one of {sorted(SCORERS)}, a rule among "
+            f"{rule_names(refined=True)}, or a name in "
             f"sklearn.metrics.get_scorer_names(). Got {name!r} instead."
-        ) from exc
+        )
+    return scorer
 
 
 def register_scorers():

@@ -15,8 +15,8 @@ def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=No
     A pair counts 1 if the correct prediction has the lower loss, 1/2 if both
     have the same, else 0. The mean over all pairs is an area under a ROC curve:
     the rule's ability to tell correct from wrong predictions. It is 1 for the
-    penalized rules on any data; with more than two classes it is below 1 for
-    the plain ones as soon as some wrong prediction beats a correct one.
+    penalized rules on any data whose rows sum to one; with more than two classes it
+    is below 1 for the plain ones as soon as some wrong prediction beats a correct one.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def fit_temperature(
     >>> temperature = fit_temperature([1, 1, 1, 0], y_proba)
     >>> temperature
     4.1827
-    >>> scale_temperature(y_proba, temperature)
+    >>> scale_temperature(y_proba, temperature).round(3)
     array([0.75, 0.75, 0.75, 0.75])
     """
     forecast = check_forecast(

@@ -66,8 +66,7 @@ def check_options(rule, *, penalty="paper", ties="first", scale="sum", normalize
             "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
             f"range [0, inf). Got {penalty!r} instead."
         )
-    scales = rule.scales or ("sum",)
-    for name, value, allowed in (("ties", ties, _TIES), ("scale", scale, scales)):
+    for name, value, allowed in (("ties", ties, _TIES), ("scale", scale, rule.scales)):
         if not (isinstance(value, str) and value in allowed):
             raise ValueError(
                 f"The {name!r} parameter must be one of {sorted(allowed)}. "
@@ -93,10 +92,11 @@ def check_forecast(
     `namespace` is the pair of array namespace and device that all inputs have. None:
     each has its own, NumPy unless scikit-learn's array API dispatch is on.
     """
-    (xp, device), (y_xp, _), (weight_xp, _) = [namespace or (np, None)] * 3
+    xp, device = namespace or (np, None)
+    y_xp = weight_xp = xp
     if namespace is None and get_config()["array_api_dispatch"]:
-        (xp, device), (y_xp, _) = array_namespace(y_proba), array_namespace(y_true)
-        weight_xp, _ = array_namespace(sample_weight)
+        xp, device = array_namespace(y_proba)
+        y_xp, weight_xp = array_namespace(y_true)[0], array_namespace(sample_weight)[0]
     given = y_proba, y_true
     y_proba = check_probabilities(y_proba, xp)
     y_true = _check_target(y_true, y_xp)
@@ -117,7 +117,8 @@ def check_forecast(
     n_invalid, label_error = 0, ""
     if y_xp is np:
         y_index = encode_labels(y_true, classes)
-        y_index = y_index if xp is np else xp.asarray(y_index, device=device)
+        if xp is not np:
+            y_index = xp.asarray(y_index.astype(np.int64), device=device)
     else:
         if namespace is None:
             y_true = move_to(y_true, xp=xp, device=device)
@@ -340,7 +341,8 @@ def _check_column_names(y_proba, y_true, classes):
     is_one_hot_frame = hasattr(y_true, "columns") and len(y_true.columns) > 1
     expected = list(y_true.columns) if is_one_hot_frame else classes.tolist()
     names = list(y_proba.columns)
-    if names != expected and sorted(map(repr, names)) == sorted(map(repr, expected)):
+    as_text = [str(name) for name in names], [str(name) for name in expected]
+    if as_text[0] != as_text[1] and sorted(as_text[0]) == sorted(as_text[1]):
         warn(
             f"The columns of y_proba are taken to follow the classes {expected}, "
             f"whatever their names. Got the names {names}, in another order.",
@@ -384,7 +386,7 @@ def unique_labels(labels, name, *, enough=None):
 
 
 def _distinct(piece):
-    if piece.dtype.kind == "O":
+    if piece.dtype.kind in "OT":
         return set(piece.tolist())
     if piece.dtype.kind in "iu":
         low, high = int(piece.min()), int(piece.max())
@@ -397,7 +399,8 @@ def _distinct(piece):
 
 
 def _offset(labels, low):
-    """Integers minus `low`, unsigned: exact from `low` up, large for those below."""
+    """Integers minus `low`, unsigned, modulo the range of their dtype."""
+    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
     unsigned = labels.view(labels.dtype.str.replace("i", "u").replace("b", "u"))
     if low == 0:
         return unsigned
@@ -435,7 +438,9 @@ def encode_labels(y_true, classes):
     elif kinds <= set("biu"):
         low, high = int(classes[0]), int(classes[-1])
         limits = np.iinfo(np.uint8 if y_true.dtype == bool else y_true.dtype)
-        if high - low + 1 == len(classes) and limits.min <= low <= limits.max:
+        fit_dtype = limits.min <= low and high <= limits.max
+        if high - low + 1 == len(classes) and fit_dtype:
+            # Labels that are no classes have offsets beyond them.
             index = _offset(y_true, low)
             if index.max() >= len(classes):
                 _check_known(y_true, index < len(classes), classes)

@@ -151,14 +151,7 @@ def compare_stopping_rules(
     y, _, _ = check_target(y)
     rng = check_random_state(random_state)
     folds = _split(X, y, groups, cv, rng)
-    if not folds:
-        raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
-    if any(len(val) == 0 for _, val, _ in folds):
-        raise ValueError(
-            "The 'cv' parameter must give a validation part in every fold. "
-            f"Got none from {cv}."
-        )
-    _check_disjoint(folds)
+    folds = _check_folds(folds, len(y))
     seeded = random_state is not None or n_repeats > 1
     jobs = [
         (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
@@ -195,8 +188,14 @@ def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
     if not hasattr(cv, "split") and isinstance(cv, Iterable):
         cv = [tuple(parts) for parts in cv]
-        if cv and all(len(parts) == 3 for parts in cv):
+        if {len(parts) for parts in cv} == {3}:
             return cv
+        if {len(parts) for parts in cv} - {2}:
+            raise ValueError(
+                "The 'cv' parameter must give two parts in every fold (training, test) "
+                "or three (training, validation, test). Got "
+                f"{sorted({len(parts) for parts in cv})} parts."
+            )
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         cv = StratifiedGroupKFold(5 if cv is None else cv)
     cv = check_cv(cv, y, classifier=True)
@@ -225,10 +224,22 @@ def _split(X, y, groups, cv, rng):
     return folds
 
 
-def _check_disjoint(folds):
-    """Raise an error if a row is in two parts of a fold."""
+def _check_folds(folds, n_rows):
+    """Return the rows of each fold by their numbers, without common ones."""
+    if not folds:
+        raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
+    checked = []
     for fold, parts in enumerate(folds):
+        # Numbers from 0 up, also of negative numbers and masks.
+        parts = [np.arange(n_rows)[_as_rows(rows)] for rows in parts]
+        checked.append(parts)
         named = list(zip(("training", "validation", "test"), parts, strict=True))
+        for name, rows in named:
+            if len(rows) == 0:
+                raise ValueError(
+                    f"The 'cv' parameter must give a {name} part in every fold. Got "
+                    f"none in fold {fold}."
+                )
         for (name, rows), (other, other_rows) in combinations(named, 2):
             n_shared = len(np.intersect1d(rows, other_rows))
             if n_shared:
@@ -236,6 +247,12 @@ def _check_disjoint(folds):
                     f"The 'cv' parameter must give parts without common rows. In fold "
                     f"{fold} the {name} and the {other} part share {n_shared} rows."
                 )
+    return checked
+
+
+def _as_rows(rows):
+    rows = np.asarray(rows)
+    return rows if len(rows) else rows.astype(int)
 
 
 def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):

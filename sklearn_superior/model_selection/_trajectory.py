@@ -60,7 +60,7 @@ class Trajectory:
             raise ValueError(
                 f"selection must be one of {SELECTIONS}. Got {selection!r}."
             )
-        scores = self.validation[rule]
+        scores = self._scores(rule)
         if selection == "CP":
             n_iter_no_change, tol = len(scores) + 1, 0.0
         stopper = EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)
@@ -68,6 +68,13 @@ class Trajectory:
             if stopper.update(score):
                 break
         return stopper.best_iteration, stopper.n_iter
+
+    def _scores(self, rule):
+        if rule not in self.validation:
+            raise ValueError(
+                f"There are scores of {sorted(self.validation)} only. Got {rule!r}."
+            )
+        return self.validation[rule]
 
     def correlation(self, rule, *, n_iter=None):
         """Return the correlation of a rule with the target over the validation part.
@@ -86,7 +93,7 @@ class Trajectory:
             Pearson's correlation; NaN if one of the two does not vary.
         """
         a, b = (
-            np.asarray(self.validation[name][:n_iter], dtype=float)
+            np.asarray(self._scores(name)[:n_iter], dtype=float)
             for name in (rule, "target")
         )
         is_finite = np.isfinite(a) & np.isfinite(b)

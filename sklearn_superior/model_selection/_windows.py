@@ -133,6 +133,8 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
     """
     if issparse(X) or hasattr(X, "collect"):
         raise TypeError(f"X must be a dense array. Got a {type(X).__name__}.")
+    if np.ma.is_masked(X):
+        raise ValueError("X must not have masked values.")
     X = np.asarray(X)
     if X.ndim not in (1, 2) or 0 in X.shape:
         raise ValueError(
@@ -141,8 +143,8 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
         )
     if X.dtype.kind not in "biufc":
         raise ValueError(
-            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text: drop "
-            "or encode them."
+            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text or of "
+            "several nullable types: drop, encode or convert them."
         )
     check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
     step = _step(length, overlap)

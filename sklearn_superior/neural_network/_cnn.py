@@ -12,8 +12,10 @@ from sklearn_superior.early_stopping import register_stages
 from sklearn_superior.early_stopping._training import (
     Rows,
     StagedModel,
+    calibrate,
     check_target,
     expand_classes,
+    fit_calibration,
     fit_in_stages,
     split_validation,
 )
@@ -27,7 +29,12 @@ from sklearn_superior.neural_network._stages import CNNStages, to_proba
 from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._optional import import_optional
 
-_SCORE_ATTRIBUTES = ("best_iteration_", "best_score_", "validation_scores_")
+_SCORE_ATTRIBUTES = (
+    "best_iteration_",
+    "best_score_",
+    "temperature_",
+    "validation_scores_",
+)
 
 
 class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -90,6 +97,12 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
         `validation_fraction` of the rows, in each group if there are groups. Windows
         that overlap leak from a random part into the other: prefer these.
+
+    calibration : {"temperature"} or None, default=None
+        With ``"temperature"``, the probabilities of the kept epoch are recalibrated by
+        the temperature that is best on the validation data, see
+        :func:`~sklearn_superior.metrics.fit_temperature`. The predicted classes stay
+        the same. Needs ``early_stopping=True``.
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
@@ -162,6 +175,9 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``"train_loss"``, ``"time"`` in seconds and, with early stopping,
         ``"validation_score"`` of each epoch.
 
+    temperature_ : float
+        The temperature of the probabilities, if there is a `calibration`.
+
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
@@ -224,6 +240,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
+        calibration=None,
         standardize=True,
         class_weight=None,
         device="auto",
@@ -252,6 +269,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.validation_fraction = validation_fraction
         self.validation_split = validation_split
+        self.calibration = calibration
         self.standardize = standardize
         self.class_weight = class_weight
         self.device = device
@@ -335,6 +353,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if self.early_stopping:
+            fit_calibration(self, split.val, self._predict_own, self._own_classes)
             self.history_["validation_score"] = self.validation_scores_
         self.history_ = {
             key: np.array(values[: self.n_iter_])
@@ -410,6 +429,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "module_")
         X = check_windows(self, X, reset=False)
+        y_proba = calibrate(self, self._predict_own(X))
+        return expand_classes(y_proba, self._own_classes, self.classes_)
+
+    def _predict_own(self, X):
+        """Probabilities of the classes that the network knows, not calibrated."""
         training = self._torch()
         device = find_device(self.device, or_cpu=True)
         n_rows = training.n_evaluation_rows(self._window_shape)
@@ -425,7 +449,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "X holds values that are too large for the network, in row "
                 f"{np.flatnonzero(~np.isfinite(y_proba).all(axis=1))[0]}."
             )
-        return expand_classes(y_proba, self._own_classes, self.classes_)
+        return y_proba
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.

@@ -35,6 +35,11 @@ _BLOCK = 2**20
 def check_params(model):
     """Check the parameters of a `CNNClassifier`."""
     check_stopping_parameters(model, _CONSTRAINTS)
+    if model.calibration is not None and not model.early_stopping:
+        raise ValueError(
+            f"calibration={model.calibration!r} needs validation data: set "
+            "early_stopping=True."
+        )
     losses = ("log_loss", "brier")
     if model.loss not in losses:
         raise ValueError(

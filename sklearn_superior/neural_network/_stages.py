@@ -34,6 +34,7 @@ class CNNStages(Checkpointed, Stages):
     unit = "epoch"
     budget = "max_iter"
     without_effect = (
+        "calibration",
         "checkpoint_dir",
         "early_stopping",
         "n_iter_no_change",

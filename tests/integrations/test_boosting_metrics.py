@@ -14,11 +14,12 @@ from sklearn_superior.integrations import catboost as our_catboost
 from sklearn_superior.integrations import lightgbm as our_lightgbm
 from sklearn_superior.integrations import xgboost as our_xgboost
 from sklearn_superior.metrics._penalized import LOSSES
-from sklearn_superior.metrics._rules import RULES, find_rule
+from sklearn_superior.metrics._refined import REFINED_LOSSES
+from sklearn_superior.metrics._rules import find_rule, rule_names
 from tests.early_stopping.families import make_data
 from tests.metrics.forecasts import forecasts
 
-NAMES = [prefix + name for name in RULES for prefix in ("", "penalized_")]
+NAMES = rule_names(refined=True)
 MAKERS = [our_xgboost.eval_metric, our_lightgbm.eval_metric, our_catboost.EvalMetric]
 
 
@@ -35,10 +36,11 @@ def data(kind):
 
 
 def expected(name, y, proba, weight=None, **options):
-    rule, penalty = find_rule(name)
+    rule, penalty = find_rule(name, refined=True)
     labels = range(proba.shape[1])
     options = {"penalty": penalty} | options
-    return LOSSES[rule.name](y, proba, sample_weight=weight, labels=labels, **options)
+    losses = REFINED_LOSSES if name.startswith("refined") else LOSSES
+    return losses[rule.name](y, proba, sample_weight=weight, labels=labels, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -221,7 +223,9 @@ def test_catboost_one_versus_all(name):
             valid = catboost.Pool(X_val, y_val, weight=weight)
             return model.fit(X, y, eval_set=valid)
 
-    with pytest.raises(Exception, match="do not add up to zero.*MultiClassOneVsAll"):
+    with pytest.raises(
+        catboost.CatBoostError, match="do not add up to zero.*MultiClassOneVsAll"
+    ):
         fit()
     model = fit(loss_function="MultiClassOneVsAll")
     history = model.evals_result_["validation"]["EvalMetric"]
@@ -232,6 +236,31 @@ def test_catboost_one_versus_all(name):
     assert_allclose(history[-1], value, rtol=1e-6)
     with pytest.raises(ValueError, match="'loss_function' parameter .* Got 'CrossEnt"):
         our_catboost.EvalMetric(name, loss_function="CrossEntropy")
+
+
+def test_catboost_two_classes_with_a_score_each():
+    catboost = pytest.importorskip("catboost")
+    X, y, X_val, y_val, _ = data("binary")
+    for loss in ("MultiClass", "MultiClassOneVsAll"):
+        for known in (None, loss):
+            model = catboost.CatBoostClassifier(
+                iterations=4,
+                loss_function=loss,
+                eval_metric=our_catboost.EvalMetric(loss_function=known),
+                allow_writing_files=False,
+                verbose=False,
+                use_best_model=False,
+            )
+            with warnings.catch_warnings():  # CatBoost recommends numba
+                warnings.simplefilter("ignore")
+                if known is None:
+                    with pytest.raises(catboost.CatBoostError, match="For two"):
+                        model.fit(X, y, eval_set=(X_val, y_val))
+                    continue
+                model.fit(X, y, eval_set=(X_val, y_val))
+                value = expected("penalized_brier", y_val, model.predict_proba(X_val))
+            history = model.evals_result_["validation"]["EvalMetric"]
+            assert_allclose(history[-1], value, rtol=1e-6)
 
 
 def test_catboost_with_a_baseline():
@@ -260,7 +289,7 @@ def test_catboost_with_a_baseline():
 @given(data=st.data())
 def test_xgboost_metric_over_workers(data):
     y_true, y_proba = data.draw(forecasts(max_classes=5, max_samples=30))
-    name = data.draw(st.sampled_from(NAMES))
+    name = data.draw(st.sampled_from(rule_names()))
     cuts = sorted(data.draw(st.tuples(*[st.integers(0, len(y_true))] * 2)))
     parts = np.split(np.arange(len(y_true)), cuts)
     weight = None
@@ -277,6 +306,12 @@ def test_xgboost_metric_over_workers(data):
         ),
     )
     assert_allclose(values, expected(name, y_true, y_proba, weight), rtol=1e-12)
+
+
+def test_refined_rules_need_all_rows_on_one_worker():
+    metric = our_xgboost.eval_metric("refined_brier")
+    errors = on_workers(2, lambda number: metric([0, 1], [0.4, 0.6]))
+    assert all("needs all rows on one worker" in str(error) for error in errors)
 
 
 def test_xgboost_metric_that_fails_on_one_worker_ends_on_all():

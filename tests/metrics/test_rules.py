@@ -193,7 +193,6 @@ RULES["power"] = ScoringRule(
     best_wrong=0.75,
     loss_name="penalized_power_loss",
     samples_name="penalized_power_loss_samples",
-    scoring_name="neg_penalized_power_loss",
 )
 """
 
@@ -264,8 +263,9 @@ def test_names_in_the_table_are_those_of_the_functions():
     for name, rule in RULES.items():
         assert LOSSES[name].__name__ == rule.loss_name
         assert SAMPLES[name].__name__ == rule.samples_name
-        assert SCORERS[rule.scoring_name].score_function.rule is rule
-    assert len(LOSSES) == len(SAMPLES) == len(SCORERS) == len(RULES)
+    assert LOSSES.keys() == SAMPLES.keys() == RULES.keys()
+    scored = {scorer.score_function.rule.name for scorer in SCORERS.values()}
+    assert scored == set(RULES)
 
 
 @rules

@@ -51,6 +51,11 @@ from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS
 
+SCORING = {
+    "brier": "neg_penalized_brier_score",
+    "log_loss": "neg_penalized_log_loss",
+    "spherical": "neg_penalized_spherical_loss",
+}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -73,11 +78,11 @@ def test_score_is_the_negated_loss(rule, data, name_labels):
     if len(model.classes_) == 2:  # what scikit-learn hands to scorers
         proba = proba[:, 1]
     expected = -LOSSES[rule.name](y, proba)
-    assert_allclose(SCORERS[rule.scoring_name](model, X, y), expected)
-    assert_allclose(get_scorer(rule.scoring_name)(model, X, pd.Series(y)), expected)
+    assert_allclose(SCORERS[SCORING[rule.name]](model, X, y), expected)
+    assert_allclose(get_scorer(SCORING[rule.name])(model, X, pd.Series(y)), expected)
     weight = np.arange(len(y))
     assert_allclose(
-        SCORERS[rule.scoring_name](model, X, y, sample_weight=weight),
+        SCORERS[SCORING[rule.name]](model, X, y, sample_weight=weight),
         -LOSSES[rule.name](y, proba, sample_weight=weight),
     )
     # The plain function does too, wrapped as any metric is.
@@ -98,7 +103,7 @@ def test_a_fold_without_a_class_scores_normally(rule):
     X, y = IRIS
     model = GaussianNB().fit(X, y)
     rows = y != 1
-    score = SCORERS[rule.scoring_name](model, X[rows], y[rows])
+    score = SCORERS[SCORING[rule.name]](model, X[rows], y[rows])
     expected = -LOSSES[rule.name](
         y[rows], model.predict_proba(X[rows]), labels=[0, 1, 2]
     )
@@ -119,7 +124,7 @@ def test_a_class_never_seen_counts_with_probability_zero(rule, seen, name_labels
         full[:, np.flatnonzero(np.unique(labels) == label)[0]] = column
     missing = repr(np.setdiff1d(labels, model.classes_).tolist())[1:-1]
     with pytest.warns(UserWarning, match="never seen: .*" + missing) as caught:
-        score = SCORERS[rule.scoring_name](model, X, labels)
+        score = SCORERS[SCORING[rule.name]](model, X, labels)
     assert len(caught) == 1
     assert_allclose(score, -LOSSES[rule.name](labels, full))
 
@@ -205,7 +210,7 @@ def test_several_metrics_predict_once(data):
 def test_scorers_copy_and_print_like_scikit_learns(rule):
     X, y = IRIS
     model = GaussianNB().fit(X, y)
-    scorer = SCORERS[rule.scoring_name]
+    scorer = SCORERS[SCORING[rule.name]]
     score = scorer(model, X, y)
     for copied in (pickle.loads(pickle.dumps(scorer)), deepcopy(scorer)):
         assert copied(model, X, y) == score
@@ -579,3 +584,33 @@ def test_no_warning_where_there_is_nothing_to_say():
         warnings.simplefilter("error")
         cross_val_score(GaussianNB(), X, y, scoring=neg_penalized_brier_scorer)
     assert penalized_log_loss([0, 1], [0.0, 1.0]) < 1e-15
+
+
+def test_one_hot_targets_of_two_and_of_more_classes():
+    for X, y in (IRIS, CANCER):
+        model = GaussianNB().fit(X, y)
+        one_hot = np.eye(y.max() + 1)[y]
+        expected = neg_penalized_brier_scorer(model, X, y)
+        assert_allclose(neg_penalized_brier_scorer(model, X, one_hot), expected)
+
+
+def test_one_class_and_another_declared():
+    X, y = IRIS
+    model = DummyClassifier().fit(X[50:100], y[50:100])
+    scorer = get_scorer("brier", labels=[0])
+    assert scorer(model, X[50:100], y[50:100]) == 0
+
+
+def test_names_and_options_that_are_not_known():
+    with pytest.raises(ValueError, match="'name' parameter .*Got None"):
+        get_scorer(None)
+    with pytest.raises(TypeError, match=r"options of 'brier' .* Got \['foo'\]"):
+        get_scorer("brier", foo=1)
+    with pytest.raises(TypeError, match="and for those of rules.*name='accuracy'"):
+        get_scorer("accuracy", penalty=1)
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
+        get_scorer("brier", labels=[b"0", b"1"])(model, X, y)
+    with pytest.raises(ValueError, match="of another type than the classes"):
+        neg_penalized_brier_scorer(model, X, y.astype("S"))

@@ -326,6 +326,58 @@ def test_large_unsigned_labels_are_not_taken_for_negative_ones(labels):
         penalized_brier_score_loss(y_true, Q, labels=labels)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "bad", "labels"),
+    [
+        (np.uint8, 0, range(1, 257)),
+        (np.int8, -1, range(256)),
+        (np.uint8, 3, range(5, 305)),
+        (np.int8, -128, range(-127, 128)),
+    ],
+)
+def test_narrow_labels_that_are_no_classes(dtype, bad, labels):
+    y_proba = np.full((1, len(labels)), 1 / len(labels))
+    with pytest.raises(ValueError, match=rf"y_true has labels \[{bad}\]"):
+        penalized_brier_score_loss(np.array([bad], dtype), y_proba, labels=labels)
+
+
+@pytest.mark.parametrize("n_classes", [3, 40])
+@pytest.mark.parametrize("dtype", [">i8", ">i2", ">u4", "<i8"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_byte_orders(n_classes, dtype, first):
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 120, n_classes)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    y_true = (y_index + first).astype(dtype)
+    assert penalized_brier_score_loss(y_true, y_proba) == expected
+
+
+@pytest.mark.parametrize("dtype", ["i2", "i4", "u2", "u4", ">i8", "U1"])
+def test_labels_in_numpy_beside_probabilities_in_torch(dtype):
+    torch = pytest.importorskip("torch")
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 60, 3)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    with config_context(array_api_dispatch=True):
+        loss = penalized_brier_score_loss(y_index.astype(dtype), torch.asarray(y_proba))
+    assert loss == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("na_object", [np.nan, None])
+def test_missing_values_of_text_arrays(na_object):
+    dtype = np.dtypes.StringDType(na_object=na_object)
+    y_true = np.array(["a", na_object, "b"], dtype=dtype)
+    with pytest.raises(ValueError, match="y_true must not contain missing values"):
+        penalized_brier_score_loss(y_true, Q)
+
+
+def test_weights_of_other_types_in_skill_scores():
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 60, 3)
+    weight = np.arange(60) % 3
+    expected = d2_penalized_brier_score(y_index, y_proba, sample_weight=weight)
+    for other in (weight.astype(np.longdouble), weight.astype(np.int8)):
+        score = d2_penalized_brier_score(y_index, y_proba, sample_weight=other)
+        assert score == pytest.approx(expected)
+
+
 def test_narrow_labels_beside_wide_classes():
     y_true = np.array([5, 200, 255], dtype=np.uint8)
     classes = [-300, 5, 200, 255, 70_000]
@@ -354,6 +406,9 @@ def test_columns_named_like_the_classes_in_another_order(frame):
     one_hot = pd.get_dummies(pd.Series(y_true))
     with pytest.warns(UserWarning, match="in another order"):
         penalized_brier_score_loss(one_hot, table("cab"))
+    numbers = np.unique(y_true, return_inverse=True)[1]
+    with pytest.warns(UserWarning, match="in another order"):  # names are text
+        penalized_brier_score_loss(numbers, table("201"))
     for names in ("abc", "xyz"):  # no warning
         assert penalized_brier_score_loss(y_true, table(names)) == expected
     assert penalized_brier_score_loss(one_hot, table("abc")) == expected

@@ -579,3 +579,39 @@ def test_parts_with_common_rows_are_refused():
     ]:
         with pytest.raises(ValueError, match=f"'cv' parameter .*{message}"):
             compare_stopping_rules(failing(), X, y, cv=[good, bad])
+
+
+def test_other_folds_are_refused():
+    X, y = numbered()
+    (good,) = folds_of(40, 1)
+    for cv, message in [
+        ([good, (*good[:2], [])], "a test part in every fold. Got none in fold 1"),
+        ([([], *good[1:])], "a training part in every fold. Got none in fold 0"),
+        ([good, good[:2]], r"must give two parts .* Got \[2, 3\] parts"),
+        ([(*good, good[2])], r"must give two parts .* Got \[4\] parts"),
+        ([], "at least one fold"),
+    ]:
+        with pytest.raises(ValueError, match=f"'cv' parameter .*{message}"):
+            compare_stopping_rules(failing(), X, y, cv=cv)
+
+
+def test_masks_are_rows():
+    X, y = numbered()
+    (parts,) = folds_of(40, 1)
+    masks = [np.isin(np.arange(40), rows) for rows in parts]
+    by_mask, by_rows = (
+        compare_stopping_rules(failing(), X, y, cv=[cv], random_state=0)
+        for cv in (masks, [np.sort(rows) for rows in parts])
+    )
+    assert by_mask.records == by_rows.records
+
+
+def test_scores_that_are_not_there():
+    trajectory = made_up().trajectories[0]
+    for call in (
+        lambda: trajectory.choose("log_loss", "CP"),
+        lambda: trajectory.correlation("log_loss"),
+        lambda: trajectory.plot(rules=["log_loss"]),
+    ):
+        with pytest.raises(ValueError, match="scores of .* only. Got 'log_loss'"):
+            call()
