@@ -30,14 +30,8 @@ def fit_calibration(classifier, val, y_proba, own_classes):
     vars(classifier).pop("temperature_", None)
     if classifier.calibration is None:
         return
-    y_proba = y_proba(val.X)
-    is_known = np.isin(val.y, own_classes)
-    weight = val.sample_weight
-    temperature = fit_temperature(
-        val.y[is_known],
-        y_proba[is_known],
-        sample_weight=None if weight is None else weight[is_known],
-        labels=own_classes,
+    temperature = best_temperature(
+        val.y, y_proba(val.X), own_classes, val.sample_weight
     )
     if temperature < _LEAST:
         warn(
@@ -47,6 +41,19 @@ def fit_calibration(classifier, val, y_proba, own_classes):
         )
         temperature = 1.0
     classifier.temperature_ = temperature
+
+
+def best_temperature(y_true, y_proba, own_classes, sample_weight=None):
+    """Return the best temperature for the samples of the classes of a model."""
+    is_known = np.isin(y_true, own_classes)
+    if sample_weight is not None:
+        sample_weight = sample_weight[is_known]
+    return fit_temperature(
+        y_true[is_known],
+        y_proba[is_known],
+        sample_weight=sample_weight,
+        labels=own_classes,
+    )
 
 
 def calibrate(classifier, y_proba):

@@ -20,7 +20,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from sklearn_superior.early_stopping._calibration import calibrate, fit_calibration
+from sklearn_superior.early_stopping._calibration import (
+    best_temperature,
+    calibrate,
+    fit_calibration,
+)
 from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
 from sklearn_superior.early_stopping._identity import identify
 from sklearn_superior.early_stopping._parameters import (
@@ -51,6 +55,7 @@ __all__ = [
     "StageScorer",
     "StagedModel",
     "Stages",
+    "best_temperature",
     "calibrate",
     "check_scorer",
     "check_stopping_parameters",

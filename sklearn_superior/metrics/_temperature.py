@@ -93,7 +93,7 @@ def fit_temperature(
     )
     logs = make_logs(forecast)
     logs.sums.check(forecast.label_error)
-    return 1 / logs.best_inverse()
+    return float(1 / logs.best_inverse())
 
 
 def scale_temperature(y_proba, temperature):

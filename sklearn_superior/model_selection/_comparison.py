@@ -2,7 +2,7 @@
 
 import pickle
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from numbers import Integral
 from time import perf_counter
@@ -21,12 +21,18 @@ from sklearn_superior.early_stopping._training import (
     Rows,
     StagedModel,
     StageScorer,
-    check_scorer,
+    best_temperature,
     check_target,
     validation_rows,
 )
+from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
-from sklearn_superior.model_selection._trajectory import Trajectory, find_scorers
+from sklearn_superior.model_selection._trajectory import (
+    Judge,
+    Trajectory,
+    find_judges,
+    find_scorers,
+)
 from sklearn_superior.utils._parallel import in_parallel, limit_threads
 from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._sklearn_compat import (
@@ -88,12 +94,16 @@ def compare_stopping_rules(
 
     rules : list of str, dict or None, default=None
         Names of rules (``"brier"``, ``"log_loss"``, ``"spherical"``, and each with
-        ``"penalized_"`` before it) or of scorers of scikit-learn (``"accuracy"``, ...),
-        or a dict from names to scorers. None is the Brier score and the log loss,
-        plain and penalized.
+        ``"penalized_"`` before it; the first two also with ``"refined_"`` before all,
+        which is after recalibration), ``"last"`` for no choice at all, names of scorers
+        of scikit-learn (``"accuracy"``, ...), or a dict from names to scorers. None is
+        the Brier score and the log loss, plain and penalized.
 
-    scoring : str or callable, default="f1_macro"
-        The score that really counts.
+    scoring : str, callable, list of str or dict, default="f1_macro"
+        The score that really counts, or several judges, of which the first one does.
+        Names are those of `rules`; with ``"calibrated_"`` before it a judge looks at
+        the probabilities after recalibration by the temperature that is best on the
+        validation part, as in ``"calibrated_log_loss"``.
 
     n_iter_no_change : int, default=10
         Patience of early stopping.
@@ -145,7 +155,13 @@ def compare_stopping_rules(
     check_parameters("compare_stopping_rules", constraints, locals())
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = find_scorers(rules)
-    check_scorer(scoring)
+    judges = find_judges(scoring)
+    shared = scorers.keys() & judges.keys() if isinstance(scoring, Mapping) else ()
+    if shared:
+        raise ValueError(
+            "The 'scoring' parameter must not have the names of rules. Got "
+            f"{sorted(shared)} in both."
+        )
     StagedModel(estimator)  # an error if it cannot be trained in stages
     X, y, groups = indexable(X, y, groups)
     y, _, _ = check_target(y)
@@ -162,7 +178,7 @@ def compare_stopping_rules(
     n_at_once = min(effective_n_jobs(n_jobs), len(jobs))
     threads = None if n_at_once == 1 else max(1, cpu_count() // n_at_once)
     tasks = [
-        (estimator, X, y, folds[fold], fold, repeat, seed, scorers, scoring, threads)
+        (estimator, X, y, folds[fold], fold, repeat, seed, scorers, judges, threads)
         for fold, repeat, seed in jobs
     ]
     outcomes = in_parallel(_try_to_trace, tasks, n_jobs=n_jobs)
@@ -180,7 +196,8 @@ def compare_stopping_rules(
         rules=list(scorers),
         n_iter_no_change=n_iter_no_change,
         tol=tol,
-        scoring=scoring if isinstance(scoring, str) else "target",
+        scoring=next(iter(judges)),
+        judges=list(judges)[1:],
     )
 
 
@@ -278,7 +295,7 @@ def _picklable(exc):
     return exc
 
 
-def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads):
+def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     """Train once and score every stage."""
     start = perf_counter()
     train, val, test = (np.asarray(part) for part in rows)
@@ -288,21 +305,34 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
     # One pass predicts both parts: they are separated by their rows.
     X_seen = take_rows(X, np.concatenate([val, test]))
     model.prepare(Rows(take_rows(X, train), y[train]), X_seen, classes)
-    scorers = {**scorers, "target": scoring}
-    score = {}
-    for part, part_rows in parts.items():
-        X_part, y_part = take_rows(X, part_rows), y[part_rows]
-        score[part] = {
-            name: StageScorer(scorer, classes, X_part, y_part)
-            for name, scorer in scorers.items()
+    first = next(iter(judges))
+    named = {name: Judge(scorer) for name, scorer in scorers.items() if scorer}
+    named |= {"target": judges[first]} | {k: v for k, v in judges.items() if k != first}
+    score = {
+        part: {
+            name: StageScorer(
+                judge.scorer, classes, take_rows(X, part_rows), y[part_rows]
+            )
+            for name, judge in named.items()
         }
-    scores = {part: {name: [] for name in scorers} for part in parts}
+        for part, part_rows in parts.items()
+    }
+    scores = {part: {name: [] for name in named} for part in parts}
+    calibrates = any(judge.is_calibrated for judge in judges.values())
+    own = np.searchsorted(classes, model.own_classes)
 
     def on_stage(y_proba):
-        seen = {"validation": y_proba[: len(val)], "test": y_proba[len(val) :]}
-        for part, part_proba in seen.items():
-            for name, values in scores[part].items():
-                values.append(score[part][name](part_proba))
+        calibrated = y_proba
+        if calibrates and np.isfinite(y_proba).all():
+            calibrated = np.zeros(y_proba.shape)
+            temperature = best_temperature(
+                y[val], y_proba[: len(val), own], model.own_classes
+            )
+            calibrated[:, own] = scale_temperature(y_proba[:, own], temperature)
+        for name, judge in named.items():
+            seen = calibrated if judge.is_calibrated else y_proba
+            for part, part_proba in zip(parts, np.split(seen, [len(val)]), strict=True):
+                scores[part][name].append(score[part][name](part_proba))
         return False
 
     with limit_threads(threads):
@@ -315,6 +345,7 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, scoring, threads)
         validation={name: np.array(v) for name, v in scores["validation"].items()},
         test={name: np.array(v) for name, v in scores["test"].items()},
         time=perf_counter() - start,
+        n_classes=len(classes),
     )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklearn_superior.model_selection._penalty_path import walk_path
 from sklearn_superior.model_selection._trajectory import SELECTIONS
 from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._sklearn_compat import check_parameters, integer_from
@@ -78,6 +79,9 @@ class StoppingRuleComparison:
         The trainings that failed, with `fold`, `repeat`, `error`, `traceback` and
         `exception`.
 
+    judges : list of str, default=()
+        Further judges besides the target, which have scores in the trajectories.
+
     See Also
     --------
     compare_stopping_rules : Makes it.
@@ -105,6 +109,7 @@ class StoppingRuleComparison:
         tol=0.0,
         scoring="target",
         errors=(),
+        judges=(),
     ):
         self.trajectories = list(trajectories)
         self.scoring = scoring
@@ -112,6 +117,7 @@ class StoppingRuleComparison:
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.errors = list(errors)
+        self.judges = list(judges)
 
     def __repr__(self):
         return (
@@ -128,7 +134,8 @@ class StoppingRuleComparison:
         `correlation` that of the rule with the target over these stages of the
         validation part, `validation_score` and `test_score` the target at the chosen
         stage, `best_score` the best that any choice would have reached on the test
-        part.
+        part, and `regret` how far the choice is from that. The scores and the regrets
+        of further judges follow, as in `test_accuracy` and `regret_accuracy`.
         """
         return Records(
             self._record(trajectory, rule, selection)
@@ -143,7 +150,7 @@ class StoppingRuleComparison:
         )
         val, test = trajectory.validation, trajectory.test
         chosen = stage is not None
-        return {
+        record = {
             "fold": trajectory.fold,
             "repeat": trajectory.repeat,
             "rule": rule,
@@ -155,18 +162,28 @@ class StoppingRuleComparison:
             "test_score": float(test["target"][stage]) if chosen else np.nan,
             "best_score": float(np.nanmax(test["target"])),
         }
+        for judge in ("target", *self.judges):
+            suffix = "" if judge == "target" else f"_{judge}"
+            score = float(test[judge][stage]) if chosen else np.nan
+            if suffix:
+                record[f"test{suffix}"] = score
+            record[f"regret{suffix}"] = float(np.nanmax(test[judge])) - score
+        return record
 
     def to_frame(self):
         """Return the records as a pandas DataFrame."""
         return self.records.to_frame()
 
-    def summary(self, *, baseline=None, n_bootstrap=2000, random_state=0):
+    def summary(self, *, baseline=None, judge=None, n_bootstrap=2000, random_state=0):
         """Summarise what the rules chose, in pairs with a baseline.
 
         Parameters
         ----------
         baseline : str, default=None
             The rule to compare with. None is the first one.
+
+        judge : str, default=None
+            The judge, one of `judges`. None is the target.
 
         n_bootstrap : int, default=2000
             Number of bootstrap samples for the intervals. Folds are drawn, with all
@@ -183,7 +200,8 @@ class StoppingRuleComparison:
             those of the target on the test part,
             `difference` is the mean of the paired differences to the baseline with a
             95 % interval from `low` to `high`, NaN with fewer than three folds; `wins`,
-            `ties` and `losses` count them.
+            `ties` and `losses` count them, and `regret` is the mean distance to the
+            stage that is best on the test part.
             `correlation`, `correlation_std` and the differences after that are the
             same for the correlation of the rule with the target.
         """
@@ -194,6 +212,12 @@ class StoppingRuleComparison:
                 f"The 'baseline' parameter must be one of {self.rules}. "
                 f"Got {baseline!r}."
             )
+        if judge is not None and judge not in (self.scoring, *self.judges):
+            raise ValueError(
+                f"The 'judge' parameter must be one of {[self.scoring, *self.judges]}. "
+                f"Got {judge!r}."
+            )
+        judge = None if judge == self.scoring else judge
         n_folds = len({trajectory.fold for trajectory in self.trajectories})
         if n_folds < MIN_FOLDS:
             warn(
@@ -202,10 +226,44 @@ class StoppingRuleComparison:
             )
         records = self.records
         return Records(
-            _summarise(records, rule, baseline, selection, n_bootstrap, random_state)
+            _summarise(
+                records, rule, baseline, selection, judge, n_bootstrap, random_state
+            )
             for rule in self.rules
             for selection in SELECTIONS
         )
+
+    def penalty_path(self, rule="brier", penalties=None):
+        """Return what every penalty would have chosen, without training again.
+
+        A stage is chosen by the validation loss plus the penalty times the error rate.
+        With a penalty of 0 that is the plain rule, with an infinite one the accuracy,
+        and of equal accuracies the better loss. Along the path the error rate on the
+        validation part never rises, and the loss never falls.
+
+        Parameters
+        ----------
+        rule : {"brier", "log_loss"}, default="brier"
+            The plain rule. The trajectories must have its scores, and those of
+            ``"accuracy"`` or of the penalized rule.
+
+        penalties : list, default=None
+            Numbers, ``"minimal"``, ``"paper"`` or ``math.inf``. None is a grid over all
+            of these.
+
+        Returns
+        -------
+        path : Records
+            A list of dicts, one for each penalty: its name and `value`, then means
+            over the trainings: the chosen stage (`iteration`), its loss and error rate
+            on the validation part, its error rate, the target (`test_score`) and the
+            further judges on the test part.
+
+        See Also
+        --------
+        sklearn_superior.plotting.PenaltyPathDisplay : Draws it.
+        """
+        return Records(walk_path(self.trajectories, rule, penalties, self.judges))
 
     def plot(self, ax=None, *, fold=0, repeat=0):
         """Draw the validation scores of one training over its stages.
@@ -229,10 +287,11 @@ class StoppingRuleComparison:
         )
 
 
-def _summarise(records, rule, baseline, selection, n_bootstrap=2000, random_state=0):
+def _summarise(records, rule, baseline, selection, judge, n_bootstrap, random_state):
     """One row of a summary: a rule against a baseline."""
     row = {"rule": rule, "selection": selection}
-    for key, prefix in (("test_score", ""), ("correlation", "correlation_")):
+    score = "test_score" if judge is None else f"test_{judge}"
+    for key, prefix in ((score, ""), ("correlation", "correlation_")):
         values, base = (
             {
                 (r["fold"], r["repeat"]): r[key]
@@ -256,6 +315,15 @@ def _summarise(records, rule, baseline, selection, n_bootstrap=2000, random_stat
         row[f"{prefix}wins"] = int((differences > 0).sum())
         row[f"{prefix}ties"] = int((differences == 0).sum())
         row[f"{prefix}losses"] = int((differences < 0).sum())
+        if not prefix:
+            regret = "regret" if judge is None else f"regret_{judge}"
+            chosen = [
+                r[regret]
+                for r in records
+                if (r["rule"], r["selection"]) == (rule, selection)
+            ]
+            finite = np.array([value for value in chosen if np.isfinite(value)])
+            row["regret"] = _mean(finite)
     return row
 
 

@@ -14,6 +14,8 @@ from sklearn_superior.metrics._rules import rule_names
 
 DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 SELECTIONS = ("CP", "ES")
+LAST = "last"  # the rule that makes no choice
+CALIBRATED = "calibrated_"  # before the name of a judge: after recalibration
 
 
 @dataclass
@@ -37,6 +39,9 @@ class Trajectory:
     time : float, default=0.0
         Seconds that it took.
 
+    n_classes : int, default=None
+        Number of classes.
+
     Examples
     --------
     >>> from sklearn_superior.model_selection import Trajectory
@@ -53,6 +58,7 @@ class Trajectory:
     seed: int | None = None
     n_rows: dict = field(default_factory=dict)
     time: float = 0.0
+    n_classes: int | None = None
 
     def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen."""
@@ -60,6 +66,9 @@ class Trajectory:
             raise ValueError(
                 f"selection must be one of {SELECTIONS}. Got {selection!r}."
             )
+        if rule == LAST:
+            n_stages = len(self._scores("target"))
+            return n_stages - 1, n_stages
         scores = self._scores(rule)
         if selection == "CP":
             n_iter_no_change, tol = len(scores) + 1, 0.0
@@ -92,6 +101,8 @@ class Trajectory:
         r : float
             Pearson's correlation; NaN if one of the two does not vary.
         """
+        if rule == LAST:
+            return np.nan
         a, b = (
             np.asarray(self._scores(name)[:n_iter], dtype=float)
             for name in (rule, "target")
@@ -191,14 +202,54 @@ def find_scorers(rules):
             name: check_scorer(scorer, f"rules[{name!r}]")
             for name, scorer in rules.items()
         }
-    return {name: _find_scorer(name) for name in names}
+    return {name: _find_scorer(name, "rules") for name in names}
 
 
-def _find_scorer(name):
+def _find_scorer(name, parameter):
+    if name == LAST and parameter == "rules":
+        return None
     try:
         return get_scorer(name)
     except ValueError as exc:
+        known = [*rule_names(refined=True), *([LAST] if parameter == "rules" else [])]
         raise ValueError(
-            f"The 'rules' parameter must hold rules among {rule_names()}, or names of "
+            f"The {parameter!r} parameter must hold rules among {known}, or names of "
             f"scorers. Got {name!r}."
         ) from exc
+
+
+@dataclass
+class Judge:
+    """A score that judges the chosen stages, maybe after recalibration."""
+
+    scorer: object
+    is_calibrated: bool = False
+
+
+def find_judges(scoring):
+    """Return the judges that `scoring` means, by their names; the first one counts."""
+    if isinstance(scoring, Mapping):
+        if not scoring or "target" in scoring:
+            raise ValueError(
+                "The 'scoring' parameter must hold at least one judge, none of them "
+                f"named 'target'. Got {list(scoring)}."
+            )
+        return {
+            name: Judge(check_scorer(scorer, f"scoring[{name!r}]"))
+            for name, scorer in scoring.items()
+        }
+    several = isinstance(scoring, list | tuple)
+    names = scoring if several else [scoring]
+    if several and not (names and all(isinstance(name, str) for name in names)):
+        raise ValueError(
+            "The 'scoring' parameter must be a str, a callable, a list of str or a "
+            f"dict. Got {scoring!r}."
+        )
+    judges = {}
+    for name in names:
+        if not isinstance(name, str):
+            return {"target": Judge(check_scorer(name))}
+        is_calibrated = name.startswith(CALIBRATED)
+        scorer = _find_scorer(name.removeprefix(CALIBRATED), "scoring")
+        judges[name] = Judge(scorer, is_calibrated)
+    return judges

@@ -1,7 +1,13 @@
 """Pictures, by scikit-learn's convention of displays. Needs matplotlib."""
 
 from sklearn_superior.plotting._blocks import HBlockDisplay
+from sklearn_superior.plotting._penalty_path import PenaltyPathDisplay
 from sklearn_superior.plotting._simplex import ScoringRuleDisplay
 from sklearn_superior.plotting._trajectory import StoppingTrajectoryDisplay
 
-__all__ = ["HBlockDisplay", "ScoringRuleDisplay", "StoppingTrajectoryDisplay"]
+__all__ = [
+    "HBlockDisplay",
+    "PenaltyPathDisplay",
+    "ScoringRuleDisplay",
+    "StoppingTrajectoryDisplay",
+]

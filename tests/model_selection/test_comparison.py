@@ -445,7 +445,7 @@ def test_summary():
         made_up().summary(n_bootstrap=0)
     with pytest.raises(ValueError, match=r"\('CP', 'ES'\). Got 'cp'"):
         made_up().trajectories[0].choose("brier", "cp")
-    assert max(map(len, str(summary).splitlines())) < 110
+    assert max(map(len, str(summary).splitlines())) < 115
     assert "penalized_brier" in str(summary)
     assert str(Records()) == "(no records)"
 

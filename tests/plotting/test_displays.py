@@ -15,6 +15,7 @@ from sklearn_superior.model_selection import (
 )
 from sklearn_superior.plotting import (
     HBlockDisplay,
+    PenaltyPathDisplay,
     ScoringRuleDisplay,
     StoppingTrajectoryDisplay,
 )
@@ -100,6 +101,48 @@ def test_trajectory_of_other_rules_and_constant_scores():
     display = StoppingTrajectoryDisplay(trajectory, rules).plot()
     assert len(display.lines_) == 7
     assert np.isfinite(display.lines_["target"].get_ydata()).all()
+
+
+def make_path():
+    path = [
+        {"penalty": "0", "value": 0.0, "test_score": 0.5, "test_error": 0.4},
+        {"penalty": "minimal", "value": 0.2, "test_score": 0.55, "test_error": 0.35},
+        {"penalty": "paper", "value": 0.67, "test_score": 0.6, "test_error": 0.3},
+        {"penalty": "inf", "value": np.inf, "test_score": 0.58, "test_error": 0.3},
+    ]
+    return [row | {"test_log_loss": -1.0} for row in path]
+
+
+def test_penalty_path():
+    display = PenaltyPathDisplay(
+        make_path(), rule="log_loss", scoring="f1_macro"
+    ).plot()
+    assert list(display.lines_) == ["test_score", "test_log_loss", "test_error"]
+    assert len(display.axes_) == 3
+    assert display.ax_ is display.axes_[0]
+    assert display.figure_ is display.ax_.figure
+    assert_array_equal(display.lines_["test_score"].get_ydata(), [0.5, 0.55, 0.6, 0.58])
+    labels = [axes.get_ylabel() for axes in display.axes_]
+    assert labels == ["f1 macro", "log loss", "error rate"]
+    assert display.axes_[-1].get_xlabel() == "penalty added to the log loss"
+    ticks = [text.get_text() for text in display.axes_[-1].get_xticklabels()]
+    assert ticks == ["0", "minimal\n0.2", "paper\n0.67", "infinite\n(accuracy)"]
+
+
+def test_penalty_path_on_an_axes():
+    _, ax = pyplot.subplots()
+    trajectory = Trajectory(
+        0, 0, SCORES | {"accuracy": SCORES["target"]}, SCORES, n_classes=3
+    )
+    trajectory.test = trajectory.validation
+    comparison = StoppingRuleComparison([trajectory], ["brier"], scoring="F1")
+    display = PenaltyPathDisplay.from_comparison(
+        comparison, penalties=[0, "paper"], ax=ax
+    )
+    assert display.axes_ == [ax]
+    assert list(display.lines_) == ["test_score"]
+    with pytest.raises(ValueError, match="'scores' parameter .* Got .*'f1'"):
+        display.plot(["f1"])
 
 
 def test_blocks():

@@ -1,0 +1,119 @@
+"""What every penalty would have chosen, from the scores of trainings that are done."""
+
+import math
+
+import numpy as np
+
+from sklearn_superior.metrics._rules import RULES
+
+
+def walk_path(trajectories, rule, penalties, judges):
+    """Return a dict for each penalty: what it chooses, averaged over the trainings.
+
+    Parameters
+    ----------
+    trajectories : list of Trajectory
+        The trainings, with scores of the plain rule and of something that gives the
+        error rate: the accuracy, or the penalized rule.
+
+    rule : str
+        The plain rule, ``"brier"`` or ``"log_loss"``.
+
+    penalties : list or None
+        Numbers, ``"minimal"``, ``"paper"`` or infinity. None: a grid over all of them.
+
+    judges : list of str
+        Scores of the test part to report, besides the target.
+    """
+    if rule not in RULES:
+        raise ValueError(
+            f"The 'rule' parameter must be one of {sorted(RULES)}. Got {rule!r}."
+        )
+    stages = [_Stages(trajectory, rule) for trajectory in trajectories]
+    if penalties is None:
+        multiples = [f"{k} x paper" for k in (0.5, 2, 4, 8)]
+        penalties = [0, "minimal", "paper", *multiples, math.inf]
+    rows = []
+    for penalty in penalties:
+        chosen = [(s, s.choose(penalty)) for s in stages]
+        row = {
+            "penalty": str(penalty),
+            "value": _mean(s.value(penalty) for s in stages),
+            "iteration": _mean(k for _, k in chosen),
+            "validation_loss": _mean(s.loss[k] for s, k in chosen),
+            "validation_error": _mean(s.error[k] for s, k in chosen),
+            "test_error": _mean(s.test_error[k] for s, k in chosen),
+            "test_score": _mean(s.trajectory.test["target"][k] for s, k in chosen),
+        }
+        for judge in judges:
+            row[f"test_{judge}"] = _mean(s.trajectory.test[judge][k] for s, k in chosen)
+        rows.append(row)
+    return sorted(rows, key=lambda row: row["value"])
+
+
+def _mean(values):
+    return float(np.mean(list(values)))
+
+
+class _Stages:
+    """Loss and error rate of the stages of one training."""
+
+    def __init__(self, trajectory, rule):
+        self.trajectory, self.rule = trajectory, RULES[rule]
+        self.n_classes = trajectory.n_classes or _infer_n_classes(trajectory)
+        self.loss = -_scores(trajectory.validation, rule)
+        self.error = self._error_rate(trajectory.validation)
+        self.test_error = self._error_rate(trajectory.test)
+
+    def _error_rate(self, scores):
+        if "accuracy" in scores:
+            return 1 - np.asarray(scores["accuracy"], dtype=float)
+        plain, penalized = (
+            _scores(scores, prefix + self.rule.name) for prefix in ("", "penalized_")
+        )
+        error = (plain - penalized) / self.rule.penalty("paper", self.n_classes)
+        return np.round(error, 6)  # of scores that may have been rounded
+
+    def value(self, penalty):
+        """Return the value of a penalty."""
+        if isinstance(penalty, str) and penalty.endswith(" x paper"):
+            factor = float(penalty.removesuffix(" x paper"))
+            return factor * self.rule.penalty("paper", self.n_classes)
+        return self.rule.penalty(penalty, self.n_classes)
+
+    def choose(self, penalty):
+        """Return the stage that a penalty chooses; of several the first."""
+        value = self.value(penalty)
+        if math.isinf(value):  # by the error rate, and of equal ones by the loss
+            return int(np.lexsort((self.loss, self.error))[0])
+        return int(np.nanargmin(self.loss + value * self.error))
+
+
+def _scores(scores, name):
+    if name not in scores:
+        raise ValueError(
+            f"The penalty path needs the scores of {name!r} in all trainings. Got "
+            f"{sorted(scores)}: add it to the rules."
+        )
+    return np.asarray(scores[name], dtype=float)
+
+
+def _infer_n_classes(trajectory):
+    """Find the number of classes for which both penalties give one error rate."""
+    scores, gaps = trajectory.validation, []
+    for name in ("brier", "log_loss"):
+        if name not in scores or f"penalized_{name}" not in scores:
+            raise ValueError(
+                "The penalty path needs the number of classes. Give n_classes to "
+                "Trajectory, or the scores of both rules, plain and penalized."
+            )
+        gap = _scores(scores, name) - _scores(scores, f"penalized_{name}")
+        gaps.append(np.nansum(gap))
+    # The ratio of the penalties falls with the number of classes.
+    ratios = {
+        c: RULES["brier"].penalty("paper", c) / RULES["log_loss"].penalty("paper", c)
+        for c in range(2, 1000)
+    }
+    if gaps[1] == 0:
+        return 2  # no stage makes an error, and the penalty does not matter
+    return min(ratios, key=lambda c: abs(ratios[c] - gaps[0] / gaps[1]))

@@ -1,0 +1,159 @@
+"""What every penalty chooses, over the penalty."""
+
+import math
+
+from sklearn_superior.utils._optional import import_optional
+
+_COLOUR = "#0072B2"  # told apart by colour-blind readers, also in grey
+
+
+class PenaltyPathDisplay:
+    """Scores of the chosen stage over the penalty, from none to infinite.
+
+    Parameters
+    ----------
+    path : list of dict
+        A penalty path, see
+        :meth:`~sklearn_superior.model_selection.StoppingRuleComparison.penalty_path`.
+
+    rule : str, default="brier"
+        The plain rule.
+
+    scoring : str, default="target"
+        What the target is called.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each score.
+
+    ax_ : matplotlib Axes
+        The first of them.
+
+    figure_ : matplotlib Figure
+        Their figure.
+
+    lines_ : dict of str to matplotlib Line2D
+        The curve of each score.
+
+    See Also
+    --------
+    sklearn_superior.model_selection.compare_stopping_rules : Makes the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.model_selection import compare_stopping_rules
+    >>> from sklearn_superior.plotting import PenaltyPathDisplay
+    >>> X, y = load_wine(return_X_y=True)
+    >>> comparison = compare_stopping_rules(
+    ...     GradientBoostingClassifier(n_estimators=10), X, y, random_state=0
+    ... )
+    >>> display = PenaltyPathDisplay.from_comparison(comparison)
+    >>> display.ax_.get_ylabel()
+    'f1 macro'
+    """
+
+    def __init__(self, path, *, rule="brier", scoring="target"):
+        self.path = list(path)
+        self.rule = rule
+        self.scoring = scoring
+
+    @classmethod
+    def from_comparison(
+        cls, comparison, *, rule="brier", penalties=None, scores=None, ax=None
+    ):
+        """Draw the penalty path of a comparison.
+
+        Parameters
+        ----------
+        comparison : StoppingRuleComparison
+            Result of `compare_stopping_rules`.
+
+        rule : {"brier", "log_loss"}, default="brier"
+            The plain rule.
+
+        penalties : list, default=None
+            The penalties. None is a grid.
+
+        scores : list of str, default=None
+            The columns of the path to draw, as in `plot`.
+
+        ax : matplotlib Axes, default=None
+            Where to draw the first of the scores alone. If None, a new figure is made.
+
+        Returns
+        -------
+        display : PenaltyPathDisplay
+        """
+        path = comparison.penalty_path(rule, penalties)
+        return cls(path, rule=rule, scoring=comparison.scoring).plot(scores, ax=ax)
+
+    def plot(self, scores=None, ax=None):
+        """Draw the path.
+
+        Parameters
+        ----------
+        scores : list of str, default=None
+            The columns of the path to draw, one below the other. None is the target,
+            the further judges and the error rate on the test part.
+
+        ax : matplotlib Axes, default=None
+            Where to draw the first of the scores alone. If None, a new figure is made.
+
+        Returns
+        -------
+        display : PenaltyPathDisplay
+            Itself.
+        """
+        pyplot = import_optional(
+            "matplotlib.pyplot", caller="PenaltyPathDisplay", extra="plot"
+        )
+        if scores is None:
+            judges = [name for name in self.path[0] if name.startswith("test_")]
+            judges.remove("test_error")
+            scores = [*judges, "test_error"]
+        unknown = [name for name in scores if name not in self.path[0]]
+        if unknown or not scores:
+            raise ValueError(
+                f"The 'scores' parameter must hold columns among {list(self.path[0])}. "
+                f"Got {list(scores)}."
+            )
+        if ax is None:
+            height = 1.4 + 1.5 * len(scores)
+            _, axes = pyplot.subplots(
+                len(scores),
+                figsize=(6.5, height),
+                sharex=True,
+                squeeze=False,
+                layout="constrained",
+            )
+            self.axes_ = list(axes[:, 0])
+        else:
+            scores, self.axes_ = list(scores)[:1], [ax]
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.lines_ = {}
+        for name, axes in zip(scores, self.axes_, strict=True):
+            values = [row[name] for row in self.path]
+            (self.lines_[name],) = axes.plot(values, "o-", color=_COLOUR)
+            axes.set_ylabel(self._label(name))
+            axes.grid(axis="y", alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+        last = self.axes_[-1]
+        last.set_xticks(range(len(self.path)), [_tick(row) for row in self.path])
+        last.set_xlabel(f"penalty added to the {self.rule.replace('_', ' ')}")
+        return self
+
+    def _label(self, name):
+        names = {"test_score": self.scoring, "test_error": "error rate"}
+        return names.get(name, name.removeprefix("test_")).replace("_", " ")
+
+
+def _tick(row):
+    name, value = row["penalty"], row["value"]
+    if math.isinf(value):
+        return "infinite\n(accuracy)"
+    if name in ("minimal", "paper"):
+        return f"{name}\n{value:.2g}"
+    return f"{value:.2g}"
