@@ -4,7 +4,7 @@ import math
 
 from sklearn_superior.utils._optional import import_optional
 
-_COLOUR = "#0072B2"  # told apart by colour-blind readers, also in grey
+_COLOUR = "#0072B2"
 
 
 class PenaltyPathDisplay:
@@ -142,11 +142,16 @@ class PenaltyPathDisplay:
             axes.spines[["top", "right"]].set_visible(False)
         last = self.axes_[-1]
         last.set_xticks(range(len(self.path)), [_tick(row) for row in self.path])
-        last.set_xlabel(f"penalty added to the {self.rule.replace('_', ' ')}")
+        rule = {"brier": "Brier score"}.get(self.rule, self.rule.replace("_", " "))
+        last.set_xlabel(f"penalty added to the {rule}")
         return self
 
     def _label(self, name):
-        names = {"test_score": self.scoring, "test_error": "error rate"}
+        names = {
+            "test_score": self.scoring,
+            "test_error": "error rate",
+            "iteration": "chosen stage",
+        }
         return names.get(name, name.removeprefix("test_")).replace("_", " ")
 
 
