@@ -39,7 +39,7 @@ plt.show()
 # %%
 # Blocks: each recording is cut into ten stretches. A fifth of them validates, three
 # tenths test and the rest train, of every recording. From fold to fold the stretch
-# moves on by a block, and goes on at the front when it has passed the end.
+# moves on by a block, and continues at the front when it has passed the end.
 
 from sklearn_superior.model_selection import HBlockSplit
 
@@ -49,7 +49,7 @@ plt.show()
 # %%
 # Where two parts meet, a gap leaves out the rows that would share samples with the
 # other side. It is counted in rows;
-# :func:`~sklearn_superior.model_selection.recommended_gap` tells how many are needed
+# :func:`~sklearn_superior.model_selection.recommended_gap` says how many are needed
 # for windows that overlap.
 
 from sklearn_superior.model_selection import recommended_gap

@@ -101,7 +101,7 @@ top.text(
 plt.show()
 
 # %%
-# The training loss goes on falling in the grey stretch, the validation score no longer
+# The training loss keeps falling in the grey stretch, the validation score no longer
 # rises: what the network learns there does not help on other blocks. The score on the
 # test blocks is an honest one, for they have had no part in any choice.
 

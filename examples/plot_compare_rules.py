@@ -3,7 +3,7 @@ Which rule picks the best model?
 ================================
 
 Early stopping needs a score. Does it matter which one? Here an ensemble is trained once
-for each fold, and every rule chooses among its stages. The test part tells how good the
+for each fold, and every rule chooses among its stages. The test part shows how good the
 choices are.
 """
 
@@ -44,8 +44,9 @@ frame = comparison.summary(baseline="brier").to_frame()[list(columns)]
 print(frame.round(3).to_string(index=False))
 
 # %%
-# The differences are small, and the intervals tell how sure they are: an illustration
-# on made-up data, no evidence. The curves of one training show what each rule sees: a
-# filled marker is the best stage of all, a hollow one the choice of early stopping.
+# The differences are small, and the intervals show how uncertain they are: an
+# illustration on synthetic data, no evidence. The curves of one training show what each
+# rule sees: a filled marker is the best stage of all, a hollow one the choice of early
+# stopping.
 
 display = comparison.plot(fold=0)

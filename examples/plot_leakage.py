@@ -3,8 +3,8 @@ Random folds leak, blocks do not
 ================================
 
 Who is walking? Windows of an acceleration signal overlap by 75 %, so a random K-fold
-puts windows that share samples on both sides. The score then tells how well the
-model remembers. Blocks with a gap tell how well it will do on new data.
+puts windows that share samples on both sides. The score then shows how well the
+model remembers. Blocks with a gap show how well it will do on new data.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Early stopping in a loop of your own
 ====================================
 
-:class:`~sklearn_superior.early_stopping.EarlyStopper` keeps the books and knows nothing
-of models. Here it stops a gradient boosting that is written by hand.
+:class:`~sklearn_superior.early_stopping.EarlyStopper` keeps track of the scores and
+knows nothing of models. Here it stops a gradient boosting that is written by hand.
 """
 
 # %%

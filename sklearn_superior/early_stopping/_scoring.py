@@ -36,7 +36,7 @@ class StageView(ClassifierMixin, BaseEstimator):
         if X is not self._X:
             raise ValueError(
                 f"The {self._name!r} parameter must be a scorer that predicts the "
-                "validation data as a whole: predictions of other data are not at hand."
+                "validation data as a whole: those of other data are not available."
             )
         return self._y_proba
 

@@ -99,7 +99,7 @@ def penalized_brier_score_loss(
     >>> penalized_brier_score_loss([1, 1], y_proba, labels=[0, 1, 2])
     0.92013
     """
-    return _mean_loss(
+    return mean_loss(
         RULES["brier"],
         y_true,
         y_proba,
@@ -191,7 +191,7 @@ def penalized_log_loss(
     >>> penalized_log_loss([1, 1], y_proba, labels=[0, 1, 2])
     1.44539
     """
-    return _mean_loss(
+    return mean_loss(
         RULES["log_loss"],
         y_true,
         y_proba,
@@ -281,7 +281,7 @@ def penalized_spherical_loss(
     >>> penalized_spherical_loss([1, 1], y_proba, labels=[0, 1, 2])
     0.57049
     """
-    return _mean_loss(
+    return mean_loss(
         RULES["spherical"],
         y_true,
         y_proba,
@@ -501,13 +501,22 @@ SAMPLES: dict[str, Callable] = {
 }
 
 
-def _mean_loss(
-    rule, y_true, y_proba, *, penalty, ties, scale="sum", normalize=True, **inputs
+def mean_loss(
+    rule,
+    y_true,
+    y_proba,
+    *,
+    penalty,
+    ties,
+    scale="sum",
+    normalize=True,
+    sum_up=sum_losses,
+    **inputs,
 ):
-    """Weighted mean of the losses, or their sum."""
+    """Weighted mean of the losses, or their sum, in three steps."""
     check_options(rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize)
     forecast = check_forecast(y_true, y_proba, **inputs)
-    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties, scale=scale)
+    sums = sum_up(forecast, rule, penalty=penalty, ties=ties, scale=scale)
     sums.check(forecast.label_error)
     return float(sums.loss / sums.weight if normalize else sums.loss)
 

@@ -6,9 +6,9 @@ does not change the predicted classes, so the penalty is the same as before.
 
 from collections.abc import Callable
 
+from sklearn_superior.metrics._penalized import mean_loss
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._temperature import refined_sums
-from sklearn_superior.metrics._validation import check_forecast, check_options
 
 
 def refined_brier_score_loss(
@@ -23,7 +23,7 @@ def refined_brier_score_loss(
     scale="sum",
 ):
     """Penalized Brier score after the best temperature."""
-    return _refined_loss(
+    return mean_loss(
         RULES["brier"],
         y_true,
         y_proba,
@@ -33,6 +33,7 @@ def refined_brier_score_loss(
         penalty=penalty,
         ties=ties,
         scale=scale,
+        sum_up=refined_sums,
     )
 
 
@@ -48,7 +49,7 @@ def refined_log_loss(
     normalize=True,
 ):
     """Penalized log loss after the best temperature."""
-    return _refined_loss(
+    return mean_loss(
         RULES["log_loss"],
         y_true,
         y_proba,
@@ -58,6 +59,7 @@ def refined_log_loss(
         penalty=penalty,
         ties=ties,
         normalize=normalize,
+        sum_up=refined_sums,
     )
 
 
@@ -65,14 +67,3 @@ REFINED_LOSSES: dict[str, Callable[..., float]] = {
     "brier": refined_brier_score_loss,
     "log_loss": refined_log_loss,
 }
-
-
-def _refined_loss(
-    rule, y_true, y_proba, *, penalty, ties, scale="sum", normalize=True, **inputs
-):
-    """Weighted mean of the losses, or their sum."""
-    check_options(rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize)
-    forecast = check_forecast(y_true, y_proba, **inputs)
-    sums = refined_sums(forecast, rule, penalty=penalty, ties=ties, scale=scale)
-    sums.check(forecast.label_error)
-    return float(sums.loss / sums.weight if normalize else sums.loss)

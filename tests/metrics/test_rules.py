@@ -202,7 +202,7 @@ def penalized_power_loss(
     y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None,
     penalty="paper", ties="first", normalize=True,
 ):
-    return _mean_loss(
+    return mean_loss(
         RULES["power"], y_true, y_proba, sample_weight=sample_weight, labels=labels,
         pos_label=pos_label, penalty=penalty, ties=ties, normalize=normalize,
     )
