@@ -5,9 +5,6 @@ import numpy as np
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from sklearn_superior.utils._warnings import warn
 
-# Where the validation data is separated, `fit_temperature` returns less than this.
-_LEAST = 2e-3
-
 
 def fit_calibration(classifier, val, y_proba, own_classes):
     """Set the `temperature_` of a classifier whose `calibration` asks for it.
@@ -33,13 +30,12 @@ def fit_calibration(classifier, val, y_proba, own_classes):
     temperature = best_temperature(
         val.y, y_proba(val.X), own_classes, val.sample_weight
     )
-    if temperature < _LEAST:
+    if temperature == 1:
         warn(
-            "No temperature is the best: the more extreme the probabilities of the "
-            "validation data, the better. They are left as they are, with "
+            "The validation data has no best temperature: all predictions are correct, "
+            "or all forecasts uniform. The probabilities are left as they are, with "
             "temperature_ = 1. More validation data would help.",
         )
-        temperature = 1.0
     classifier.temperature_ = temperature
 
 

@@ -18,7 +18,8 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     ----------
     fitted_estimator : estimator
         A fitted boosting classifier of scikit-learn, XGBoost, LightGBM or CatBoost, a
-        pipeline that ends in one, or an `EarlyStoppingClassifier` of one.
+        pipeline that ends in one, or an `EarlyStoppingClassifier` of one, whose
+        temperature is not applied.
 
     X : array-like of shape (n_samples, n_features)
         Data.

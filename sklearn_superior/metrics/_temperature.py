@@ -29,6 +29,10 @@ __all__ = ["fit_temperature", "refined_sums", "scale_temperature"]
 
 # The temperatures among which the best one is looked for.
 LOW, HIGH = 1e-3, 1e3
+# Steps of the search, and how many of them are taken before it tries the ends.
+_MAX_STEPS, _PATIENCE = 200, 8
+# Larger ones would turn 0 into NaN.
+_MOST_INVERSE = 1e300
 # Elements of a block, 256 KiB: two of them fit the cache of a core.
 _BLOCK = 1 << 15
 
@@ -64,9 +68,10 @@ def fit_temperature(
     Returns
     -------
     temperature : float
-        Between 0.001 and 1000. It is 0.001 if the log loss falls however extreme the
-        probabilities become, as it does if all predictions are correct; 1000 if it
-        falls however even they become; and 1 if every forecast is uniform.
+        Between 0.001 and 1000. It is 1 if there is no best temperature: if every
+        forecast is uniform, or if the log loss falls however extreme the probabilities
+        become, as it does if all predictions are correct. It is 1000 if the log loss
+        falls however even they become.
 
     See Also
     --------
@@ -74,7 +79,8 @@ def fit_temperature(
 
     Notes
     -----
-    Probabilities below the resolution of the dtype of `y_proba` count as that.
+    Probabilities below the resolution of the dtype of `y_proba` count as that. So with
+    zeros in `y_proba` the temperature depends on the dtype.
 
     Examples
     --------
@@ -91,7 +97,7 @@ def fit_temperature(
     forecast = check_forecast(
         y_true, y_proba, sample_weight=sample_weight, labels=labels, pos_label=pos_label
     )
-    logs = make_logs(forecast)
+    logs = _make_logs(forecast)
     logs.sums.check(forecast.label_error)
     return float(1 / logs.best_inverse())
 
@@ -129,6 +135,8 @@ def scale_temperature(y_proba, temperature):
     xp, device = array_namespace(y_proba)
     shape = np.shape(y_proba) if xp is np else y_proba.shape
     y_proba = check_probabilities(y_proba, xp)
+    extremes = LossSums(0.0, 1.0, low=xp.min(y_proba), high=xp.max(y_proba))
+    extremes.check()
     wide = np.float64 if xp is np else widest_float(xp, device)
     is_float = xp.isdtype(y_proba.dtype, "real floating")
     dtype = y_proba.dtype if is_float else wide
@@ -146,7 +154,8 @@ def _scaled(proba, inverse, wide, dtype, xp):
         q = xp.stack([1 - q, q], axis=1)
     eps, _ = resolution(proba.dtype, xp)
     top = xp.max(q, axis=1, keepdims=True)
-    power = xp.exp(inverse * (xp.log(xp.clip(q, eps, None)) - xp.log(top)))
+    logs = xp.log(xp.clip(q, eps, None)) - xp.log(xp.clip(top, eps, None))
+    power = xp.exp(min(inverse, _MOST_INVERSE) * logs)
     # Rounding must not lift another class to the level of the most probable one.
     limit = 1 - 4 * float(xp.finfo(dtype).eps)
     power = xp.where((q < top) & (power > limit), limit, power)
@@ -183,8 +192,9 @@ def refined_sums(forecast, rule, *, checks=True, **options):
     if checks:
         sums = sum_losses(forecast, rule, **options)
         if not 0 <= sums.low <= sums.high <= 1:
-            return sums  # which is an error
-    inverse, wide, xp = make_logs(forecast).best_inverse(), forecast.dtype, forecast.xp
+            return sums  # whose check raises an error
+    wide, xp = forecast.dtype, forecast.xp
+    inverse = _make_logs(forecast).best_inverse()
     proba = _scaled(forecast.proba, inverse, wide, wide, xp)
     # What was clipped before must not be clipped again.
     after = replace(forecast, proba=proba, eps=float(xp.finfo(wide).smallest_normal))
@@ -192,7 +202,7 @@ def refined_sums(forecast, rule, *, checks=True, **options):
     return after if sums is None else replace(sums, loss=after.loss)
 
 
-def make_logs(forecast):
+def _make_logs(forecast):
     """Return the logarithms of the probabilities of a forecast."""
     return _HostLogs(forecast) if forecast.xp is np else _DeviceLogs(forecast)
 
@@ -206,10 +216,12 @@ class _Logs:
         For the check of the values.
     """
 
+    def derivatives(self, inverse):
+        """First and second derivative of the log loss by the inverse temperature."""
+        raise TypeError("Subclasses compute this.")
+
     def best_inverse(self):
-        """Return the inverse temperature with the lowest log loss."""
-        if self.lowest == 0:  # every forecast is uniform
-            return 1.0
+        """Return the inverse temperature with the lowest log loss; 1 if none has."""
         return _find_root(self.derivatives)
 
 
@@ -222,21 +234,23 @@ def _find_root(derivatives):
     """
     least, most = 1 / HIGH, 1 / LOW
     low, high, place = None, None, 1.0
-    for n_steps in range(200):
+    for n_steps in range(_MAX_STEPS):
         first, second = derivatives(place)
-        if first == 0 and second > 0:
+        if first == 0 and (second > 0 or n_steps == 0):
             return place
         if first <= 0:
             low = place
         else:
             high = place
-        if low == most or high == least:
-            return place
+        if low == most or (first == 0 and second == 0):
+            return 1.0  # the more extreme, the better
+        if high == least:
+            return least
         step = -first / second if second > 0 else np.inf
         new = min(max(place + step, least), most)
         if low is None or high is None:
             # Where there is no root the steps would be many: try the end of the range.
-            if n_steps > 8:
+            if n_steps > _PATIENCE:
                 new = most if high is None else least
         elif not low < new < high:
             new = (low * high) ** 0.5
@@ -253,7 +267,7 @@ class _HostLogs(_Logs):
         weight = forecast.sample_weight
         n_rows = max(_BLOCK // forecast.n_classes, 64)
         self.blocks = []
-        low, high, self.lowest = np.inf, -np.inf, 0.0
+        low, high = np.inf, -np.inf
         with np.errstate(all="ignore"):
             for start in range(0, forecast.n_samples, n_rows):
                 rows = slice(start, start + n_rows)
@@ -267,7 +281,6 @@ class _HostLogs(_Logs):
                 np.maximum(logs, forecast.eps, out=logs)
                 np.log(logs, out=logs)
                 logs -= logs.max(axis=0)
-                self.lowest = min(self.lowest, logs.min())
                 log_true = logs[forecast.y_index[rows], np.arange(len(q))]
                 own_weight = None if weight is None else weight[rows].astype(float)
                 self.blocks.append((logs, log_true, own_weight))
@@ -275,7 +288,7 @@ class _HostLogs(_Logs):
         n_samples = float(forecast.n_samples)
         self.sums = LossSums(
             loss=0.0,
-            weight=n_samples if weight is None else float(weight.sum()),
+            weight=n_samples if weight is None else float(weight.sum(dtype=float)),
             low=low,
             high=high,
             low_weight=0.0 if weight is None else weight.min(),
@@ -338,7 +351,6 @@ class _DeviceLogs(_Logs):
         zeros = xp.zeros_like(self.logs)
         self.log_true = xp.sum(xp.where(is_true, self.logs, zeros), axis=1)
         self.sums = values.to_host()
-        self.lowest = float(xp.min(self.logs))
 
     def derivatives(self, inverse):
         """First and second derivative of the log loss by the inverse temperature."""

@@ -2,6 +2,7 @@
 
 from sklearn_superior.model_selection._comparison import compare_stopping_rules
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
+from sklearn_superior.model_selection._pooling import pool_comparisons
 from sklearn_superior.model_selection._split import HBlockSplit
 from sklearn_superior.model_selection._trajectory import Trajectory
 from sklearn_superior.model_selection._windows import (
@@ -16,6 +17,7 @@ __all__ = [
     "Trajectory",
     "Windows",
     "compare_stopping_rules",
+    "pool_comparisons",
     "recommended_gap",
     "sliding_windows",
 ]

@@ -156,11 +156,11 @@ def compare_stopping_rules(
     EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = find_scorers(rules)
     judges = find_judges(scoring)
-    shared = scorers.keys() & judges.keys() if isinstance(scoring, Mapping) else ()
-    if shared:
+    shared = sorted(scorers.keys() & judges.keys())
+    if shared and (isinstance(scoring, Mapping) or isinstance(rules, Mapping)):
         raise ValueError(
-            "The 'scoring' parameter must not have the names of rules. Got "
-            f"{sorted(shared)} in both."
+            "The 'scoring' parameter must not have the names of rules, if one of both "
+            f"is a dict. Got {shared} in both."
         )
     StagedModel(estimator)  # an error if it cannot be trained in stages
     X, y, groups = indexable(X, y, groups)

@@ -5,10 +5,8 @@ import numpy as np
 from sklearn_superior.model_selection._penalty_path import walk_path
 from sklearn_superior.model_selection._trajectory import SELECTIONS
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._sklearn_compat import check_parameters, integer_from
+from sklearn_superior.utils._statistics import MIN_FOLDS, corrected_t
 from sklearn_superior.utils._warnings import warn
-
-MIN_FOLDS = 3  # of an interval
 
 
 class Records(list):
@@ -174,7 +172,7 @@ class StoppingRuleComparison:
         """Return the records as a pandas DataFrame."""
         return self.records.to_frame()
 
-    def summary(self, *, baseline=None, judge=None, n_bootstrap=2000, random_state=0):
+    def summary(self, *, baseline=None, judge=None):
         """Summarise what the rules chose, in pairs with a baseline.
 
         Parameters
@@ -185,39 +183,33 @@ class StoppingRuleComparison:
         judge : str, default=None
             The judge, one of `judges`. None is the target.
 
-        n_bootstrap : int, default=2000
-            Number of bootstrap samples for the intervals. Folds are drawn, with all
-            their repeats.
-
-        random_state : int, RandomState instance or None, default=0
-            For the bootstrap.
-
         Returns
         -------
         summary : Records
             A list of dicts, one for each rule and selection; it prints as a table of
             the main columns, and `to_frame` gives all of them. `mean` and `std` are
-            those of the target on the test part,
-            `difference` is the mean of the paired differences to the baseline with a
-            95 % interval from `low` to `high`, NaN with fewer than three folds; `wins`,
-            `ties` and `losses` count them, and `regret` is the mean distance to the
-            stage that is best on the test part.
-            `correlation`, `correlation_std` and the differences after that are the
+            those of the judge on the test part, and `difference` is the mean of the
+            paired differences to the baseline, with a 95 % interval from `low` to
+            `high` and a `p_value`. `wins`, `ties` and `losses` count the differences,
+            `n_folds` the folds that have any. `regret` is the mean distance to the
+            stage that is best on the test part. `correlation` and what follows is the
             same for the correlation of the rule with the target.
+
+        Notes
+        -----
+        The interval is the corrected resampled t of Nadeau and Bengio (2003) over the
+        folds, whose repeats are averaged. It is wider than the usual one by the ratio
+        of test to training rows, because folds share training data. With fewer than
+        three folds it is NaN. It is about other splits of the same data, not about
+        other data: see :func:`pool_comparisons` for several data sets.
         """
-        check_parameters("summary", {"n_bootstrap": [integer_from(1)]}, locals())
-        baseline = self.rules[0] if baseline is None else baseline
-        if baseline not in self.rules:
+        rules = self.rules
+        baseline = rules[0] if baseline is None else baseline
+        if baseline not in rules:
             raise ValueError(
-                f"The 'baseline' parameter must be one of {self.rules}. "
-                f"Got {baseline!r}."
+                f"The 'baseline' parameter must be one of {rules}. Got {baseline!r}."
             )
-        if judge is not None and judge not in (self.scoring, *self.judges):
-            raise ValueError(
-                f"The 'judge' parameter must be one of {[self.scoring, *self.judges]}. "
-                f"Got {judge!r}."
-            )
-        judge = None if judge == self.scoring else judge
+        judge = self._check_judge(judge)
         n_folds = len({trajectory.fold for trajectory in self.trajectories})
         if n_folds < MIN_FOLDS:
             warn(
@@ -226,12 +218,27 @@ class StoppingRuleComparison:
             )
         records = self.records
         return Records(
-            _summarise(
-                records, rule, baseline, selection, judge, n_bootstrap, random_state
-            )
-            for rule in self.rules
+            _summarise(records, rule, baseline, selection, judge, self._ratio())
+            for rule in rules
             for selection in SELECTIONS
         )
+
+    def _check_judge(self, judge):
+        """Return the name of a judge, None for the target."""
+        known = [self.scoring, *self.judges]
+        if judge is not None and judge not in known:
+            raise ValueError(
+                f"The 'judge' parameter must be one of {known}. Got {judge!r}."
+            )
+        return None if judge == self.scoring else judge
+
+    def _ratio(self):
+        """Ratio of test to training rows; that of k folds if it is not known."""
+        sizes = [trajectory.n_rows for trajectory in self.trajectories]
+        if all({"train", "test"} <= rows.keys() for rows in sizes) and sizes:
+            return float(np.mean([rows["test"] / rows["train"] for rows in sizes]))
+        n_folds = len({trajectory.fold for trajectory in self.trajectories})
+        return 1 / max(n_folds - 1, 1)
 
     def penalty_path(self, rule="brier", penalties=None):
         """Return what every penalty would have chosen, without training again.
@@ -243,18 +250,19 @@ class StoppingRuleComparison:
 
         Parameters
         ----------
-        rule : {"brier", "log_loss"}, default="brier"
+        rule : {"brier", "log_loss", "spherical"}, default="brier"
             The plain rule. The trajectories must have its scores, and those of
             ``"accuracy"`` or of the penalized rule.
 
         penalties : list, default=None
-            Numbers, ``"minimal"``, ``"paper"`` or ``math.inf``. None is a grid over all
-            of these.
+            Numbers, ``"minimal"``, ``"paper"``, multiples such as ``"2 x paper"``, or
+            ``math.inf``. None is a grid over all of these.
 
         Returns
         -------
         path : Records
-            A list of dicts, one for each penalty: its name and `value`, then means
+            A list of dicts, one for each penalty, in the order of their values: its
+            name and `value`, then means
             over the trainings: the chosen stage (`iteration`), its loss and error rate
             on the validation part, its error rate, the target (`test_score`) and the
             further judges on the test part.
@@ -287,59 +295,64 @@ class StoppingRuleComparison:
         )
 
 
-def _summarise(records, rule, baseline, selection, judge, n_bootstrap, random_state):
+def _summarise(records, rule, baseline, selection, judge, ratio):
     """One row of a summary: a rule against a baseline."""
     row = {"rule": rule, "selection": selection}
     score = "test_score" if judge is None else f"test_{judge}"
-    for key, prefix in ((score, ""), ("correlation", "correlation_")):
-        values, base = (
-            {
-                (r["fold"], r["repeat"]): r[key]
-                for r in records
-                if (r["rule"], r["selection"]) == (name, selection)
-            }
-            for name in (rule, baseline)
-        )
-        finite = np.array([v for v in values.values() if np.isfinite(v)])
-        paired = {
-            unit: values[unit] - base[unit]
-            for unit in values
-            if unit in base and np.isfinite(values[unit] - base[unit])
+    regret = "regret" if judge is None else f"regret_{judge}"
+    values = {
+        name: {
+            (r["fold"], r["repeat"]): r
+            for r in records
+            if (r["rule"], r["selection"]) == (name, selection)
         }
-        differences = np.array(list(paired.values()))
-        low, high = _bootstrap(paired, n_bootstrap, random_state)
-        row[prefix.removesuffix("_") or "mean"] = _mean(finite)
-        row[f"{prefix}std"] = float(finite.std(ddof=1)) if len(finite) > 1 else np.nan
+        for name in (rule, baseline)
+    }
+    for key, prefix in ((score, ""), ("correlation", "correlation_")):
+        own = _finite(record[key] for record in values[rule].values())
+        differences = paired_differences(values[rule], values[baseline], key)
+        by_fold = fold_means(differences)
+        low, high, p_value = corrected_t(by_fold, ratio)
+        differences = np.array(list(differences.values()))
+        row[prefix.removesuffix("_") or "mean"] = _mean(own)
+        row[f"{prefix}std"] = float(own.std(ddof=1)) if len(own) > 1 else np.nan
         row[f"{prefix}difference"] = _mean(differences)
         row[f"{prefix}low"], row[f"{prefix}high"] = low, high
+        row[f"{prefix}p_value"] = p_value
         row[f"{prefix}wins"] = int((differences > 0).sum())
         row[f"{prefix}ties"] = int((differences == 0).sum())
         row[f"{prefix}losses"] = int((differences < 0).sum())
+        row[f"{prefix}n_folds"] = len(by_fold)
         if not prefix:
-            regret = "regret" if judge is None else f"regret_{judge}"
-            chosen = [
-                r[regret]
-                for r in records
-                if (r["rule"], r["selection"]) == (rule, selection)
-            ]
-            finite = np.array([value for value in chosen if np.isfinite(value)])
-            row["regret"] = _mean(finite)
+            row["regret"] = _mean(
+                _finite(record[regret] for record in values[rule].values())
+            )
     return row
+
+
+def paired_differences(own, base, key):
+    """Differences of records of the same trainings, by fold and repeat, if finite."""
+    differences = {
+        unit: own[unit][key] - base[unit][key] for unit in own if unit in base
+    }
+    return {unit: value for unit, value in differences.items() if np.isfinite(value)}
+
+
+def fold_means(differences):
+    """Mean over the repeats of each fold."""
+    folds = sorted({fold for fold, _ in differences})
+    return np.array(
+        [
+            np.mean([value for (fold, _), value in differences.items() if fold == k])
+            for k in folds
+        ]
+    )
+
+
+def _finite(values):
+    values = np.array(list(values), dtype=float)
+    return values[np.isfinite(values)]
 
 
 def _mean(values):
     return float(values.mean()) if len(values) else np.nan
-
-
-def _bootstrap(paired, n_bootstrap, random_state):
-    """95 % interval of the mean difference; folds are drawn with replacement."""
-    folds = sorted({fold for fold, _ in paired})
-    if len(folds) < MIN_FOLDS:
-        return np.nan, np.nan
-    sums = np.array([sum(v for (f, _), v in paired.items() if f == k) for k in folds])
-    counts = np.array([sum(f == k for f, _ in paired) for k in folds])
-    rng = np.random.default_rng(random_state)
-    drawn = rng.integers(len(folds), size=(n_bootstrap, len(folds)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)

@@ -1,10 +1,13 @@
 """What every penalty would have chosen, from the scores of trainings that are done."""
 
 import math
+from numbers import Real
 
 import numpy as np
 
 from sklearn_superior.metrics._rules import RULES
+
+_TIMES = " x paper"
 
 
 def walk_path(trajectories, rule, penalties, judges):
@@ -25,14 +28,17 @@ def walk_path(trajectories, rule, penalties, judges):
     judges : list of str
         Scores of the test part to report, besides the target.
     """
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(
             f"The 'rule' parameter must be one of {sorted(RULES)}. Got {rule!r}."
         )
+    if not trajectories:
+        raise ValueError("The penalty path needs at least one training. Got none.")
     stages = [_Stages(trajectory, rule) for trajectory in trajectories]
     if penalties is None:
-        multiples = [f"{k} x paper" for k in (0.5, 2, 4, 8)]
+        multiples = [f"{k}{_TIMES}" for k in (0.5, 2, 4, 8)]
         penalties = [0, "minimal", "paper", *multiples, math.inf]
+    _check_penalties(penalties)
     rows = []
     for penalty in penalties:
         chosen = [(s, s.choose(penalty)) for s in stages]
@@ -49,6 +55,27 @@ def walk_path(trajectories, rule, penalties, judges):
             row[f"test_{judge}"] = _mean(s.trajectory.test[judge][k] for s, k in chosen)
         rows.append(row)
     return sorted(rows, key=lambda row: row["value"])
+
+
+def _check_penalties(penalties):
+    """Check that all penalties are what they may be."""
+    if not isinstance(penalties, list | tuple) or not penalties:
+        raise ValueError(
+            "The 'penalties' parameter must be a list of at least one penalty. "
+            f"Got {penalties!r}."
+        )
+    for penalty in penalties:
+        value = penalty
+        if isinstance(penalty, str):
+            factor = penalty.removesuffix(_TIMES)
+            is_factor = factor != penalty and factor.replace(".", "", 1).isdecimal()
+            value = 0 if is_factor or penalty in ("paper", "minimal") else -1
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (is_number and value >= 0):
+            raise ValueError(
+                "The 'penalties' parameter must hold numbers from 0 up, 'minimal', "
+                f"'paper' or multiples such as '2{_TIMES}'. Got {penalty!r}."
+            )
 
 
 def _mean(values):
@@ -76,14 +103,18 @@ class _Stages:
 
     def value(self, penalty):
         """Return the value of a penalty."""
-        if isinstance(penalty, str) and penalty.endswith(" x paper"):
-            factor = float(penalty.removesuffix(" x paper"))
+        if isinstance(penalty, str) and penalty.endswith(_TIMES):
+            factor = float(penalty.removesuffix(_TIMES))
             return factor * self.rule.penalty("paper", self.n_classes)
         return self.rule.penalty(penalty, self.n_classes)
 
     def choose(self, penalty):
         """Return the stage that a penalty chooses; of several the first."""
         value = self.value(penalty)
+        if np.isnan(self.loss).all():
+            raise ValueError(
+                f"All losses of fold {self.trajectory.fold} are NaN: leave it out."
+            )
         if math.isinf(value):  # by the error rate, and of equal ones by the loss
             return int(np.lexsort((self.loss, self.error))[0])
         return int(np.nanargmin(self.loss + value * self.error))

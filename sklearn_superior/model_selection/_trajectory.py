@@ -15,6 +15,8 @@ from sklearn_superior.metrics._rules import rule_names
 DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 SELECTIONS = ("CP", "ES")
 LAST = "last"  # the rule that makes no choice
+# Names of columns of the records that judges must not have.
+_RESERVED = {"error", "score", "target"}
 CALIBRATED = "calibrated_"  # before the name of a judge: after recalibration
 
 
@@ -198,6 +200,11 @@ def find_scorers(rules):
             f"Got {list(names)}."
         )
     if isinstance(rules, Mapping):
+        if LAST in rules:
+            raise ValueError(
+                "The 'rules' parameter must not name a scorer 'last', which is the "
+                "rule that makes no choice: give it in a list of str."
+            )
         return {
             name: check_scorer(scorer, f"rules[{name!r}]")
             for name, scorer in rules.items()
@@ -229,10 +236,12 @@ class Judge:
 def find_judges(scoring):
     """Return the judges that `scoring` means, by their names; the first one counts."""
     if isinstance(scoring, Mapping):
-        if not scoring or "target" in scoring:
+        names = list(scoring)
+        is_text = all(isinstance(name, str) for name in names)
+        if not (names and is_text) or _RESERVED & set(names):
             raise ValueError(
-                "The 'scoring' parameter must hold at least one judge, none of them "
-                f"named 'target'. Got {list(scoring)}."
+                "The 'scoring' parameter must hold at least one judge, with a str that "
+                f"is not among {sorted(_RESERVED)} for its name. Got {names}."
             )
         return {
             name: Judge(check_scorer(scorer, f"scoring[{name!r}]"))
@@ -240,16 +249,24 @@ def find_judges(scoring):
         }
     several = isinstance(scoring, list | tuple)
     names = scoring if several else [scoring]
-    if several and not (names and all(isinstance(name, str) for name in names)):
+    is_text = all(isinstance(name, str) for name in names)
+    if several and not (names and is_text and len(set(names)) == len(names)):
         raise ValueError(
-            "The 'scoring' parameter must be a str, a callable, a list of str or a "
-            f"dict. Got {scoring!r}."
+            "The 'scoring' parameter must be a str, a callable, a list of different "
+            f"str, at least one, or a dict. Got {scoring!r}."
         )
     judges = {}
     for name in names:
         if not isinstance(name, str):
             return {"target": Judge(check_scorer(name))}
         is_calibrated = name.startswith(CALIBRATED)
-        scorer = _find_scorer(name.removeprefix(CALIBRATED), "scoring")
+        try:
+            scorer = _find_scorer(name.removeprefix(CALIBRATED), "scoring")
+        except ValueError as exc:
+            raise ValueError(
+                f"The 'scoring' parameter must hold rules among {rule_names()}, or "
+                f"names of scorers, each with {CALIBRATED!r} before it or not. "
+                f"Got {name!r}."
+            ) from exc
         judges[name] = Judge(scorer, is_calibrated)
     return judges

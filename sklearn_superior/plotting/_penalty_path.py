@@ -114,11 +114,12 @@ class PenaltyPathDisplay:
             judges = [name for name in self.path[0] if name.startswith("test_")]
             judges.remove("test_error")
             scores = [*judges, "test_error"]
-        unknown = [name for name in scores if name not in self.path[0]]
-        if unknown or not scores:
+        columns = [name for name in self.path[0] if name not in ("penalty", "value")]
+        is_list = isinstance(scores, list | tuple) and scores
+        if not is_list or not set(scores) <= set(columns):
             raise ValueError(
-                f"The 'scores' parameter must hold columns among {list(self.path[0])}. "
-                f"Got {list(scores)}."
+                f"The 'scores' parameter must be a list of columns among {columns}. "
+                f"Got {scores!r}."
             )
         if ax is None:
             height = 1.4 + 1.5 * len(scores)
@@ -149,10 +150,12 @@ class PenaltyPathDisplay:
     def _label(self, name):
         names = {
             "test_score": self.scoring,
-            "test_error": "error rate",
+            "test_error": "test error rate",
             "iteration": "chosen stage",
         }
-        return names.get(name, name.removeprefix("test_")).replace("_", " ")
+        label = names.get(name, name.removeprefix("test_")).replace("_", " ")
+        is_loss = name.startswith("test_") and "loss" in name or "brier" in name
+        return f"negated {label}" if is_loss and "neg" not in name else label
 
 
 def _tick(row):

@@ -79,8 +79,6 @@ def as_html(title, parts):
 
 
 def _cell_class(text):
-    """Return the class of a cell: a verdict, other text, or a number."""
-    if text in ("agrees", "disagrees"):
-        return text
+    """Return the class of a cell: text or a number."""
     is_text = text[:1].isalpha() and not any(char.isdigit() for char in text)
     return "text" if is_text else "number"

@@ -14,10 +14,10 @@ from sklearn_superior.replication._page import (
     as_markdown,
 )
 from sklearn_superior.replication._results import (
-    MIN_FOLDS,
     PLAIN_RULES,
     collect,
     make_rows,
+    pool,
 )
 from sklearn_superior.replication._store import RecordStore
 from sklearn_superior.utils._files import write_atomically
@@ -28,6 +28,7 @@ _ESTIMATORS = {
     "hgb": "HistGradientBoosting",
     "xgboost": "XGBoost",
 }
+_N_FOLDS = 5  # of a run that is not cut short
 _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
 _QUANTITIES = {
@@ -56,7 +57,9 @@ def write_report(folder):
 def _make_parts(records, damaged):
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
-    parts = _introduce(rows) + _describe_left_out(records, damaged, experiments)
+    parts = _introduce(rows, experiments) + _describe_left_out(
+        records, damaged, experiments
+    )
     for estimator, title in _ESTIMATORS.items():
         own = [row for row in rows if row.estimator == estimator]
         if own:
@@ -64,7 +67,9 @@ def _make_parts(records, damaged):
     return parts + _describe_runs(records, experiments) + _draw_all(experiments)
 
 
-def _introduce(rows):
+def _introduce(rows, experiments):
+    compared = [e for e in experiments if e.status == "complete"]
+    contrasts = pool(compared or experiments)
     return [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
         Paragraph(
@@ -82,22 +87,22 @@ def _introduce(rows):
             "trained with the log loss."
         ),
         Heading(2, "Conclusions"),
-        *(Paragraph(text) for text in _conclusions(rows)),
+        *(Paragraph(text) for text in _conclusions(contrasts, bool(compared))),
         Paragraph(
-            "That a penalized rule follows F1 more closely is no surprise: the penalty "
-            "is a multiple of the error rate. Whether the chosen model is better on "
-            "test data is the question that matters."
+            "That a penalized rule follows F1 on the validation part more closely is "
+            "no surprise: the penalty is a multiple of the error rate. Whether the "
+            "chosen model is better on test data is the question that matters."
         ),
-        _overview(rows),
+        _overview(contrasts, [row for row in rows if _compares(row)] or rows),
         Paragraph(
             "Δ is the mean over the data sets of the differences between the penalized "
-            "and the plain rule on the same trainings, of F1 in percent. A difference "
-            f"is clear if its 95 % bootstrap interval over at least {MIN_FOLDS} folds "
-            "excludes zero; folds share data, so that is a guide and no proof. In the "
-            "tables below the verdict is whether the paper's claim of a gain is clear "
-            "(agrees), or its opposite (disagrees), or neither (undecided). A "
-            "comparison is a data set with a pair of rules and CP or ES, which may "
-            "well choose the same stage."
+            "and the plain rule on the same trainings. For F1 it is in points, at the "
+            "checkpoint (CP); early stopping mostly chooses the same stage. The data "
+            "sets are the units of its 95 % t interval and of p, which is that of the "
+            "exact sign-flip test; the last column is adjusted for the number of rows "
+            "by Holm's method. In the tables below an interval is the corrected "
+            "resampled t over the folds of one data set: it is about other splits of "
+            "the same data, and no evidence for other data."
         ),
     ]
 
@@ -125,12 +130,12 @@ def _describe_runs(records, experiments):
     short = [
         e.dataset.replace("_", " ")
         for e in experiments
-        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < MIN_FOLDS)
+        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < _N_FOLDS)
     ]
     if short:
         parts.append(
             Paragraph(
-                f"Networks with fewer than 100 epochs or {MIN_FOLDS} folds, where more "
+                f"Networks with fewer than 100 epochs or {_N_FOLDS} folds, where more "
                 f"might change the result: {', '.join(short)}."
             )
         )
@@ -188,7 +193,7 @@ def _table(rows, plain, penalized):
     ]
     of_network = rows[0].estimator == "cnn"
     if of_network:  # which is what the paper has
-        header += ["Δ in the paper", "verdict"]
+        header += ["Δ in the paper"]
     digits = 2 if rows[0].quantity == "test_f1" else 3
     lines = []
     for row in sorted(rows, key=lambda r: (not _compares(r), r.dataset, r.selection)):
@@ -204,7 +209,6 @@ def _table(rows, plain, penalized):
         if of_network:
             compared = _compares(row) and row.paper is not None
             line.append(_signed(row.paper, digits) if compared else "–")
-            line.append(row.verdict if compared else "–")
         lines.append(line)
     return Table(header, lines)
 
@@ -227,79 +231,59 @@ def _interval(low, high, digits):
     )
 
 
-def _conclusions(rows):
+def _conclusions(contrasts, compares):
     """Say in words what the numbers say."""
-    for estimator, title in _ESTIMATORS.items():
-        own = [r for r in rows if r.estimator == estimator and _compares(r)]
-        if not own:
-            continue
-        sentences = []
-        for quantity, what, claim in (
-            ("correlation", "follows F1 in validation", "more closely"),
-            ("test_f1", "chooses a model whose F1 on test data is", "higher"),
-        ):
-            verdicts = [
-                r.verdict
-                for r in own
-                if r.quantity == quantity and r.n_folds >= MIN_FOLDS
-            ]
-            n_up, n_down = verdicts.count("agrees"), verdicts.count("disagrees")
-            if n_up and not n_down:
-                some = "" if 2 * n_up >= len(verdicts) else "in some cases "
-                judgement = f"{some}the penalized rule {what} {claim}: this is clear"
-            elif n_up or n_down:
-                judgement = (
-                    f"the evidence that the penalized rule {what} {claim} is mixed: it "
-                    "is clear"
-                )
-            else:
-                judgement = (
-                    f"it is not shown that the penalized rule {what} {claim}: this is "
-                    "clear"
-                )
-            sentences.append(
-                f"{judgement} in {n_up} of {len(verdicts)} comparisons, and the "
-                f"opposite in {n_down}"
-            )
-        text = ". ".join(s[0].upper() + s[1:] for s in sentences)
-        yield f"{title}. {text}."
-    if not any(_compares(row) for row in rows):
+    if not compares:
         yield "Nothing here compares with the paper: these are other data."
+    for c in contrasts:
+        plain, penalized = _SHORT[c["rule"]]
+        judgement = "undecided"
+        if c["p_holm"] < 0.05:
+            judgement = "a gain" if c["difference"] > 0 else "a loss"
+        interval = _interval(c["low"], c["high"], 2)
+        yield (
+            f"{_ESTIMATORS[c['estimator']]}, {penalized} instead of {plain}: F1 on "
+            f"test data changes by {_signed(c['difference'], 2)} points on average "
+            f"over {c['n_sets']} data sets (95 % interval {interval}; p = "
+            f"{c['p_value']:.3f}, adjusted {c['p_holm']:.3f}): {judgement}."
+        )
 
 
-def _overview(rows):
-    header = ["estimator", "rules", "choice", "data sets"]
-    for name in ("correlation", "test F1"):
-        header += [f"Δ {name}", "higher / lower", "clearly so"]
-    lines = []
-    rows = [row for row in rows if _compares(row)] or rows
-    for estimator, title in _ESTIMATORS.items():
-        for rule in PLAIN_RULES:
-            for selection in ("CP", "ES"):
-                line = []
-                for quantity, digits in (("correlation", 3), ("test_f1", 2)):
-                    own = [
-                        r
-                        for r in rows
-                        if (r.estimator, r.rule, r.selection, r.quantity)
-                        == (estimator, rule, selection, quantity)
-                    ]
-                    if own:
-                        line += _count(own, digits)
-                if line:
-                    pair = f"{_SHORT[rule][1]} − {_SHORT[rule][0]}"
-                    lines.append([title, pair, selection, str(len(own)), *line])
-    return Table(header, lines)
-
-
-def _count(rows, digits):
-    gains = np.array([row.difference for row in rows])
-    verdicts = [row.verdict for row in rows]
-    return [
-        _signed(np.nanmean(gains), digits),
-        f"{(gains > 0).sum()} / {(gains < 0).sum()}",
-        f"{verdicts.count('agrees')} / {verdicts.count('disagrees')}",
+def _overview(contrasts, rows):
+    header = [
+        "estimator",
+        "rules",
+        "data sets",
+        "Δ correlation",
+        "Δ test F1",
+        "95 % interval",
+        "higher / lower",
+        "p",
+        "p adjusted",
     ]
+    lines = []
+    for c in contrasts:
+        plain, penalized = _SHORT[c["rule"]]
+        correlations = [
+            r.difference
+            for r in rows
+            if (r.estimator, r.rule, r.selection, r.quantity)
+            == (c["estimator"], c["rule"], "CP", "correlation")
+        ]
+        lines.append(
+            [
+                _ESTIMATORS[c["estimator"]],
+                f"{penalized} − {plain}",
+                str(c["n_sets"]),
+                _signed(np.nanmean(correlations), 3),
+                _signed(c["difference"], 2),
+                _interval(c["low"], c["high"], 2),
+                f"{c['n_up']} / {c['n_down']}",
+                f"{c['p_value']:.3f}",
+                f"{c['p_holm']:.3f}",
+            ]
+        )
+    return Table(header, lines)
 
 
 def _settings(experiments):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
@@ -181,7 +182,7 @@ def test_separated_validation_data_gives_no_temperature():
     y = (X[:, 0] > 0.5).astype(int)
     booster = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1)
     model = EarlyStoppingClassifier(booster, calibration="temperature")
-    with pytest.warns(UserWarning, match="No temperature is the best"):
+    with pytest.warns(UserWarning, match="has no best temperature"):
         model.fit(X, y, X_val=X[::7], y_val=y[::7])
     assert model.temperature_ == 1
 
@@ -195,3 +196,21 @@ def test_bad_parameter(calibration):
     ):
         with pytest.raises(ValueError, match="'calibration' parameter .* Got"):
             model.fit(X, y)
+
+
+def test_small_validation_data_is_chosen_by_as_it_is_shipped():
+    """Stages without an error have no temperature: the refined rule is plain."""
+    X, y = load_wine(return_X_y=True)
+    kept = []
+    for scoring in ("neg_penalized_brier_score", "neg_refined_penalized_brier_score"):
+        model = EarlyStoppingClassifier(
+            HistGradientBoostingClassifier(max_iter=30, random_state=0),
+            scoring=scoring,
+            calibration="temperature",
+            n_iter_no_change=30,
+        )
+        with pytest.warns(UserWarning, match="has no best temperature"):
+            model.fit(X[::2], y[::2], X_val=X[1::16], y_val=y[1::16])
+        kept.append(model.best_iteration_)
+    assert kept[1] >= kept[0] - 5
+    assert kept[1] > 5

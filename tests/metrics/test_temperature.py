@@ -24,6 +24,7 @@ from sklearn_superior.metrics import (
     register_scorers,
     scale_temperature,
 )
+from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._refined import REFINED_LOSSES
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._temperature import HIGH, LOW
@@ -117,18 +118,53 @@ def test_no_other_temperature_is_better(data, seed):
     others = np.exp(rng.uniform(np.log(LOW), np.log(HIGH), 20))
     others = np.r_[others, best * np.array([0.99, 1.01]), 1.0]
     others = np.clip(others, LOW, HIGH)
-    assert loss(best) <= min(map(loss, others)) * (1 + 1e-9) + 1e-12
+    if best != 1:  # there is a best one
+        assert loss(best) <= min(map(loss, others)) * (1 + 1e-9) + 1e-12
+    elif len(set(others)) > 1:  # the more extreme, the better, or all the same
+        assert loss(LOW) <= loss(best) + 1e-12
 
 
 def test_temperatures_without_a_minimum():
     y, q = random_forecast(np.random.default_rng(0), 60, 3)
     correct = np.where(np.eye(3)[y], 0.5, 0.25)
-    assert fit_temperature(y, correct) == pytest.approx(LOW)
-    assert fit_temperature(y, np.eye(3)[y]) == pytest.approx(LOW)
+    assert fit_temperature(y, correct) == 1
+    assert fit_temperature(y, np.eye(3)[y]) == 1
     wrong = np.where(np.eye(3)[y], 0.1, 0.45)
     assert fit_temperature(y, wrong) == pytest.approx(HIGH)
     assert fit_temperature(y, np.full((60, 3), 1 / 3)) == 1
     assert fit_temperature([0, 1], [0.5, 0.5]) == 1
+    uniform = np.full((3, 3), 1 / 3)
+    uniform[0] = [0.5, 0.3, 0.2]
+    assert fit_temperature([0, 1, 2], uniform, sample_weight=[0, 1, 1]) == 1
+    # Refined rules then judge the probabilities as they are.
+    for name, loss in REFINED_LOSSES.items():
+        assert_allclose(loss(y, correct), LOSSES[name](y, correct), rtol=1e-12)
+
+
+def test_narrow_weights_do_not_overflow():
+    y, q = overconfident(0, 70_000, 2, 2.0)
+    weight = np.ones(70_000, np.float16)
+    expected = fit_temperature(y, q)
+    assert_allclose(fit_temperature(y, q, sample_weight=weight), expected, rtol=1e-9)
+
+
+def test_rows_of_zeros_and_extreme_temperatures():
+    q = np.array([[0.0, 0.0, 0.0], [0.5, 0.3, 0.2]])
+    for temperature in (5e-324, 1e-300, 1.0, 1e300):
+        assert np.isfinite(scale_temperature(q, temperature)).all()
+    many = np.full((1, 3000), 1 / 3000, np.float16)
+    assert np.isfinite(scale_temperature(many, 1e-6)).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        for loss in REFINED_LOSSES.values():
+            assert np.isfinite(loss([0, 1], q, labels=[0, 1, 2]))
+
+
+@pytest.mark.parametrize("bad", [[[-1.0, 2.0, 3.0]], [1.5], [np.nan], [-0.1], [np.inf]])
+def test_only_probabilities_are_scaled(bad):
+    with pytest.raises(ValueError, match="^y_proba must"):
+        scale_temperature(bad, 2.0)
 
 
 @given(

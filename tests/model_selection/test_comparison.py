@@ -441,11 +441,9 @@ def test_summary():
     assert (reverse[0]["wins"], reverse[0]["losses"]) == (0, 8)
     with pytest.raises(ValueError, match="'baseline'.*'log'"):
         made_up().summary(baseline="log")
-    with pytest.raises(ValueError, match="'n_bootstrap'.*0"):
-        made_up().summary(n_bootstrap=0)
     with pytest.raises(ValueError, match=r"\('CP', 'ES'\). Got 'cp'"):
         made_up().trajectories[0].choose("brier", "cp")
-    assert max(map(len, str(summary).splitlines())) < 115
+    assert max(map(len, str(summary).splitlines())) < 135
     assert "penalized_brier" in str(summary)
     assert str(Records()) == "(no records)"
 
@@ -460,7 +458,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
             val = {"a": [1.0, 0.0], "b": [0.0, 1.0], "target": [0.0, 1.0]}
             test = {"target": [base, other]}
             trajectories.append(Trajectory(fold, 0, val, test))
-        row = StoppingRuleComparison(trajectories, ["a", "b"]).summary(n_bootstrap=300)
+        row = StoppingRuleComparison(trajectories, ["a", "b"]).summary()
         n_covered += row[2]["low"] <= 0 <= row[2]["high"]
     assert 0.86 * 200 <= n_covered <= 0.99 * 200
 

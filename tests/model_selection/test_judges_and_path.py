@@ -154,20 +154,53 @@ def test_judges_by_a_dict_or_a_callable():
 @pytest.mark.parametrize(
     ("scoring", "message"),
     [
-        ([], "list of str or a dict. Got"),
-        (["f1_macro", 3], "list of str or a dict. Got"),
+        ([], "at least one, or a dict. Got"),
+        (["f1_macro", 3], "at least one, or a dict. Got"),
+        (["f1_macro", "f1_macro"], "a list of different str"),
         (["f1_macro", "nothing"], "must hold rules among .* Got 'nothing'"),
-        ("calibrated_nothing", "must hold rules among .* Got 'nothing'"),
+        ("calibrated_nothing", "with 'calibrated_' before it or not.*'calibrated_noth"),
         ("last", "must hold rules among .* Got 'last'"),
         ({}, "at least one judge"),
-        ({"target": "accuracy"}, "none of them named 'target'"),
-        ({"brier": "accuracy"}, r"names of rules. Got \['brier'\] in both"),
+        ({1: "accuracy"}, "at least one judge, with a str"),
+        ({"target": "accuracy"}, r"not among \['error', 'score', 'target'\]"),
+        ({"f1": "f1_macro", "score": "accuracy"}, "not among .*'score'"),
+        ({"brier": "accuracy"}, r"names of rules, .* Got \['brier'\] in both"),
     ],
 )
 def test_bad_judges(scoring, message):
     X, y, *_ = make_data("binary")
     with pytest.raises(ValueError, match=f"'scoring' parameter .*{message}"):
         compare_stopping_rules(make_booster(), X, y, scoring=scoring, rules=["brier"])
+
+
+def test_rules_in_a_dict_keep_their_scorers():
+    X, y, *_ = make_data("binary")
+    rules = {"accuracy": get_scorer("neg_log_loss")}
+    with pytest.raises(ValueError, match="names of rules, .*'accuracy'"):
+        compare_stopping_rules(
+            make_booster(), X, y, rules=rules, scoring=["f1_macro", "accuracy"]
+        )
+    with pytest.raises(ValueError, match="'rules' parameter must not name .* 'last'"):
+        compare_stopping_rules(make_booster(), X, y, rules={"last": "accuracy"})
+
+
+@pytest.mark.parametrize(
+    "penalties",
+    [[], "paper", 5, [-1], [-math.inf], [math.nan], ["foo"], [None], [True], ["0.5"]],
+)
+def test_bad_penalties(comparison, penalties):
+    with pytest.raises(ValueError, match="'penalties' parameter must"):
+        comparison.penalty_path(penalties=penalties)
+
+
+def test_a_path_of_nothing():
+    with pytest.raises(ValueError, match="at least one training"):
+        StoppingRuleComparison([], ["brier"]).penalty_path()
+    trajectory = made_up(0, 3)
+    trajectory.validation["brier"] = np.full(15, np.nan)
+    trajectory.n_classes = 3
+    with pytest.raises(ValueError, match="All losses of fold 0 are NaN"):
+        StoppingRuleComparison([trajectory], ["brier"]).penalty_path()
 
 
 def made_up(seed, n_classes, n_stages=15, n_rows=40):

@@ -123,7 +123,7 @@ def test_penalty_path():
     assert display.figure_ is display.ax_.figure
     assert_array_equal(display.lines_["test_score"].get_ydata(), [0.5, 0.55, 0.6, 0.58])
     labels = [axes.get_ylabel() for axes in display.axes_]
-    assert labels == ["f1 macro", "log loss", "error rate"]
+    assert labels == ["f1 macro", "negated log loss", "test error rate"]
     assert display.axes_[-1].get_xlabel() == "penalty added to the log loss"
     ticks = [text.get_text() for text in display.axes_[-1].get_xticklabels()]
     assert ticks == ["0", "minimal\n0.2", "paper\n0.67", "infinite\n(accuracy)"]

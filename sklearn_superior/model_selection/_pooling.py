@@ -1,0 +1,115 @@
+"""Several comparisons, one for each data set, taken together."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sklearn_superior.model_selection._comparison_result import Records
+from sklearn_superior.model_selection._trajectory import SELECTIONS
+from sklearn_superior.utils._statistics import corrected_t, holm, sign_flip
+
+POOLED = "pooled"
+
+
+def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None):
+    """Compare rules over several data sets.
+
+    The data sets are the units: of each only the mean difference over its folds counts.
+    So the interval and the p-value are about other data sets like these, while those of
+    a single comparison are about other splits of the same data.
+
+    Parameters
+    ----------
+    comparisons : dict of str to StoppingRuleComparison
+        The comparisons, by the names of the data sets.
+
+    rule : str or list of str
+        The rule, or several rules, each of which is compared with the baseline.
+
+    baseline : str
+        The rule to compare with.
+
+    selection : {"CP", "ES"}, default="CP"
+        The best stage of all, or early stopping.
+
+    judge : str, default=None
+        The judge. None is the target.
+
+    Returns
+    -------
+    pooled : Records
+        A list of dicts, which prints as a table: for each rule one for each data set,
+        with the interval over its folds, and one whose `dataset` is ``"pooled"``. That
+        one has the mean of the differences, its t interval, the p-value of the exact
+        sign-flip test (with random signs for more than 20 data sets), and `p_holm`, the
+        same adjusted for the number of rules by Holm's method. Data sets without a
+        finite difference are left out.
+
+    See Also
+    --------
+    StoppingRuleComparison.summary : One data set.
+
+    Examples
+    --------
+    >>> from sklearn_superior.model_selection import (
+    ...     StoppingRuleComparison, Trajectory, pool_comparisons
+    ... )
+    >>> def compared(gain):
+    ...     scores = {"a": [1, 0], "b": [0, 1], "target": [0.5, 0.5 + gain]}
+    ...     folds = [Trajectory(k, 0, scores, scores) for k in range(3)]
+    ...     return StoppingRuleComparison(folds, ["a", "b"])
+    >>> comparisons = {"x": compared(0.1), "y": compared(0.2), "z": compared(0.3)}
+    >>> pooled = pool_comparisons(comparisons, rule="b", baseline="a")
+    >>> pooled[-1]["dataset"], round(pooled[-1]["difference"], 3), pooled[-1]["p_value"]
+    ('pooled', 0.2, 0.25)
+    """
+    if not (isinstance(comparisons, Mapping) and comparisons):
+        raise ValueError(
+            "comparisons must be a dict from names of data sets to comparisons. Got "
+            f"{comparisons!r}."
+        )
+    if selection not in SELECTIONS:
+        raise ValueError(
+            f"The 'selection' parameter must be one of {SELECTIONS}. Got {selection!r}."
+        )
+    rules = [rule] if isinstance(rule, str) else list(rule)
+    for name, comparison in comparisons.items():
+        missing = [r for r in (*rules, baseline) if r not in comparison.rules]
+        if missing:
+            raise ValueError(
+                f"The comparison of {name!r} must have the rules {missing}. It has "
+                f"{comparison.rules}."
+            )
+    rows, totals = [], []
+    for own_rule in rules:
+        of_sets = [
+            {"rule": own_rule, "baseline": baseline, "dataset": name}
+            | _difference(comparison, own_rule, baseline, selection, judge)
+            for name, comparison in comparisons.items()
+        ]
+        differences = np.array([row["difference"] for row in of_sets])
+        differences = differences[np.isfinite(differences)]
+        low, high, _ = corrected_t(differences)
+        total = {
+            "rule": own_rule,
+            "baseline": baseline,
+            "dataset": POOLED,
+            "difference": float(differences.mean()) if len(differences) else np.nan,
+            "low": low,
+            "high": high,
+            "p_value": sign_flip(differences),
+            "n": len(differences),
+        }
+        totals.append(total)
+        rows += [*of_sets, total]
+    for total, p_holm in zip(totals, holm([t["p_value"] for t in totals]), strict=True):
+        total["p_holm"] = float(p_holm)
+    return Records(row | {"p_holm": row.get("p_holm", np.nan)} for row in rows)
+
+
+def _difference(comparison, rule, baseline, selection, judge):
+    """Difference of two rules on one data set; `n` is the number of folds."""
+    summary = comparison.summary(baseline=baseline, judge=judge)
+    (row,) = (r for r in summary if (r["rule"], r["selection"]) == (rule, selection))
+    keys = ("difference", "low", "high", "p_value")
+    return {key: row[key] for key in keys} | {"n": row["n_folds"]}
