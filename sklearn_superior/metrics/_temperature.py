@@ -6,6 +6,7 @@ log loss is convex in b, so that the best b is the root of an increasing functio
 This module is shared with the other folders of the package, see `__all__`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Real
 
@@ -207,7 +208,7 @@ def _make_logs(forecast):
     return _HostLogs(forecast) if forecast.xp is np else _DeviceLogs(forecast)
 
 
-class _Logs:
+class _Logs(ABC):
     """Logarithms of probabilities, each row less its largest, which is then 0.
 
     Attributes
@@ -216,9 +217,11 @@ class _Logs:
         For the check of the values.
     """
 
+    sums: LossSums
+
+    @abstractmethod
     def derivatives(self, inverse):
         """First and second derivative of the log loss by the inverse temperature."""
-        raise TypeError("Subclasses compute this.")
 
     def best_inverse(self):
         """Return the inverse temperature with the lowest log loss; 1 if none has."""

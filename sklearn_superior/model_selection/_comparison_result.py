@@ -28,14 +28,58 @@ class Records(list):
         pandas = import_optional("pandas", caller="to_frame", extra="pandas")
         return pandas.DataFrame(list(self))
 
+    def to_latex(self, columns=None, *, digits=3):
+        """Return a LaTeX table, with the commands of the booktabs package.
+
+        Parameters
+        ----------
+        columns : list of str, default=None
+            The columns. None is those that are printed.
+
+        digits : int, default=3
+            Digits after the point.
+
+        Returns
+        -------
+        table : str
+            A tabular environment.
+        """
+        if not self:
+            raise ValueError("There are no records to make a table of.")
+        columns = self._main_columns() if columns is None else list(columns)
+        unknown = [name for name in columns if name not in self[0]]
+        if unknown:
+            raise ValueError(
+                f"The 'columns' parameter must hold names among {list(self[0])}. "
+                f"Got {unknown}."
+            )
+        texts = [isinstance(self[0][name], str) for name in columns]
+        rows = [columns, *([row[name] for name in columns] for row in self)]
+        lines = [
+            " & ".join(_escape(value, digits) for value in row) + r" \\" for row in rows
+        ]
+        layout = "".join("l" if is_text else "r" for is_text in texts)
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{{layout}}}",
+                r"\toprule",
+                lines[0],
+                r"\midrule",
+                *lines[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def _main_columns(self):
+        """Names without those that only go into the details of another."""
+        names = list(self[0])
+        return [k for k in names if not any(k.startswith(f"{n}_") for n in names)]
+
     def __str__(self):
         if not self:
             return "(no records)"
-        keys = [
-            key
-            for key in self[0]
-            if not any(key.startswith(f"{other}_") for other in self[0])
-        ]
+        keys = self._main_columns()
         rows = [keys, *([_show(row[key]) for key in keys] for row in self)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         left = [isinstance(self[0][key], str) for key in keys]
@@ -47,6 +91,21 @@ class Records(list):
             ]
             lines.append("  ".join(cells).rstrip())
         return "\n".join(lines)
+
+
+_LATEX = str.maketrans({c: rf"\{c}" for c in "&%$#_{}"})
+_LATEX |= str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def _escape(value, digits):
+    """Return a cell of a LaTeX table."""
+    if isinstance(value, float):
+        if not np.isfinite(value):
+            return "--" if np.isnan(value) else rf"${'-' if value < 0 else ''}\infty$"
+        return f"${value:.{digits}f}$" if value < 0 else f"{value:.{digits}f}"
+    return str(value).translate(_LATEX)
 
 
 def _show(value):

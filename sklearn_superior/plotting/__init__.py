@@ -1,6 +1,7 @@
 """Pictures, by scikit-learn's convention of displays. Needs matplotlib."""
 
 from sklearn_superior.plotting._blocks import HBlockDisplay
+from sklearn_superior.plotting._forest import PooledDifferenceDisplay
 from sklearn_superior.plotting._penalty_path import PenaltyPathDisplay
 from sklearn_superior.plotting._simplex import ScoringRuleDisplay
 from sklearn_superior.plotting._trajectory import StoppingTrajectoryDisplay
@@ -8,6 +9,7 @@ from sklearn_superior.plotting._trajectory import StoppingTrajectoryDisplay
 __all__ = [
     "HBlockDisplay",
     "PenaltyPathDisplay",
+    "PooledDifferenceDisplay",
     "ScoringRuleDisplay",
     "StoppingTrajectoryDisplay",
 ]

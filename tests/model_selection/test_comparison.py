@@ -613,3 +613,31 @@ def test_scores_that_are_not_there():
     ):
         with pytest.raises(ValueError, match="scores of .* only. Got 'log_loss'"):
             call()
+
+
+def test_latex_tables():
+    records = Records(
+        [
+            {"rule": "a_b & c", "mean": 0.5, "mean_std": 0.1, "low": np.nan, "n": 3},
+            {
+                "rule": "50 % #1 {x} \\\\",
+                "mean": -0.25,
+                "mean_std": 0.1,
+                "low": np.inf,
+                "n": 4,
+            },
+        ]
+    )
+    lines = records.to_latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrr}"
+    assert lines[2] == r"rule & mean & low & n \\"
+    assert lines[4] == r"a\_b \& c & 0.500 & -- & 3 \\"
+    assert lines[5].startswith(r"50 \% \#1 \{x\} \textbackslash{}")
+    assert lines[5].endswith(r"& $-0.250$ & $\infty$ & 4 \\")
+    assert lines[-1] == r"\end{tabular}"
+    short = records.to_latex(["rule", "mean_std"], digits=1)
+    assert r"a\_b \& c & 0.1 \\" in short
+    with pytest.raises(ValueError, match=r"'columns' parameter .* Got \['x'\]"):
+        records.to_latex(["x"])
+    with pytest.raises(ValueError, match="no records"):
+        Records().to_latex()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingClassifier
 
@@ -16,6 +16,7 @@ from sklearn_superior.model_selection import (
 from sklearn_superior.plotting import (
     HBlockDisplay,
     PenaltyPathDisplay,
+    PooledDifferenceDisplay,
     ScoringRuleDisplay,
     StoppingTrajectoryDisplay,
 )
@@ -143,6 +144,34 @@ def test_penalty_path_on_an_axes():
     assert list(display.lines_) == ["test_score"]
     with pytest.raises(ValueError, match="'scores' parameter .* Got .*'f1'"):
         display.plot(["f1"])
+
+
+def make_pooled():
+    rows = []
+    for rule, gain in (("penalized_brier", 0.02), ("accuracy", -0.01)):
+        for k, name in enumerate(("x_y", "z", "pooled")):
+            middle = gain * (k + 1)
+            row = {"rule": rule, "baseline": "log_loss", "dataset": name}
+            low = np.nan if name == "z" else middle - 0.01
+            rows.append(row | {"difference": middle, "low": low, "high": middle + 0.01})
+    return rows
+
+
+def test_forest_plot():
+    display = PooledDifferenceDisplay(make_pooled()).plot(scale=100)
+    assert set(display.bars_) == {"penalized_brier", "accuracy"}
+    points = display.bars_["penalized_brier"].lines[0]
+    assert_allclose(points.get_xdata(), [2, 4, 6])
+    ticks = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert ticks == ["x y", "z", "pooled"]
+    assert display.ax_.get_xlabel() == "difference to log loss"
+    assert len(display.ax_.get_legend().get_texts()) == 2
+    _, ax = pyplot.subplots()
+    pooled = PooledDifferenceDisplay(make_pooled()).plot(ax, only_pooled=True)
+    assert pooled.ax_ is ax
+    ticks = [text.get_text() for text in ax.get_yticklabels()]
+    assert ticks == ["penalized brier", "accuracy"]
+    assert_allclose(pooled.bars_["accuracy"].lines[0].get_xdata(), [-0.03])
 
 
 def test_blocks():
