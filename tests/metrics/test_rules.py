@@ -273,3 +273,56 @@ def test_functions_pickle_by_their_public_name(rule):
     for function in (LOSSES[rule.name], SAMPLES[rule.name]):
         assert pickle.loads(pickle.dumps(function)) is function
         assert getattr(sklearn_superior.metrics, function.__name__) is function
+
+
+def test_a_split_tie_may_cost_more_than_a_wrong_forecast():
+    losses = all_losses(
+        RULES["brier"], np.array([[0.25] * 4, [0.499, 0.501, 0, 0]]), ties="split"
+    )
+    assert_allclose(losses[:, 0], [1.3125, 1.252002], rtol=1e-12)
+
+
+def test_same_probability_of_the_true_class_in_appendix_b():
+    """A wrong forecast with the lower Brier score, from four classes on."""
+    forecasts = np.array([[0.34, 0.339, 0.321, 0], [0.34, 0.35, 0.155, 0.155]])
+    losses = all_losses(RULES["brier"], forecasts, penalty=0)[:, 0]
+    assert_allclose(losses, [0.653562, 0.60615], rtol=1e-6)
+    assert forecasts[1].argmax() != 0
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 8))
+def test_regret_is_the_distance_plus_the_priced_decision(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    truth, forecast = rng.dirichlet(np.ones(n_classes), 2)
+    penalty = 1.7
+    expected = [
+        truth @ all_losses(RULES["brier"], q[np.newaxis], penalty=penalty)[0]
+        for q in (forecast, truth)
+    ]
+    distance = np.linalg.norm(forecast - truth)
+    decision = truth.max() - truth[forecast.argmax()]
+    regret = expected[0] - expected[1]
+    assert_allclose(regret, distance**2 + penalty * decision, atol=1e-12)
+    assert decision <= np.sqrt(2) * distance + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("ties", "is_proper"), [("first", 1), ("split", 1), ("correct", 0)]
+)
+def test_what_a_tie_rule_does_not_charge_is_a_distribution(ties, is_proper):
+    tied = np.array([[0.4, 0.4, 0.2]])
+    plain = all_losses(RULES["brier"], tied, penalty=0)
+    charged = all_losses(RULES["brier"], tied, penalty=1, ties=ties) - plain
+    assert np.isclose((1 - charged[0]).sum(), 1) == is_proper
+
+
+def test_balanced_weights_give_the_balanced_error():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 300, p=[0.9, 0.08, 0.02])
+    q = rng.dirichlet(np.ones(3), 300)
+    weight = (1 / np.bincount(y))[y]
+    options = {"sample_weight": weight, "labels": range(3)}
+    loss = LOSSES["brier"]
+    gap = loss(y, q, penalty=1, **options) - loss(y, q, penalty=0, **options)
+    recalls = [np.mean(q[y == k].argmax(axis=1) == k) for k in range(3)]
+    assert_allclose(gap, 1 - np.mean(recalls))
