@@ -209,7 +209,7 @@ def sum_losses(
     sums = None
     with np.errstate(all="ignore"):  # values that are not valid are reported later
         for start in range(0, n_samples, n_rows):
-            block = _Block(forecast, slice(start, start + n_rows), memory)
+            block = _Block(forecast, slice(start, start + n_rows), memory, checks)
             loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
             if penalty:
                 loss = loss + penalty * block.wrong(ties, xp)
@@ -243,14 +243,14 @@ class _Block:
         Index of the true class, and the weight or None.
     """
 
-    def __init__(self, forecast, rows, memory):
+    def __init__(self, forecast, rows, memory, checks):
         xp = forecast.xp
         self.y_index, self.weight = forecast.y_index[rows], forecast.sample_weight
         if self.weight is not None:
             self.weight = _as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
-        # The first to read the rows: what follows finds them in the cache.
-        self.low = xp.min(self.proba)
+        if checks:  # the first to read the rows: what follows finds them in the cache
+            self.low = xp.min(self.proba)
         if xp is np:
             self._split_on_host(forecast, *memory)
         else:
