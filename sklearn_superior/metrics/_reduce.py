@@ -198,6 +198,7 @@ def sum_losses(
     xp, n_samples, n_classes = forecast.xp, forecast.n_samples, forecast.n_classes
     penalty = rule.penalty(penalty, n_classes)
     size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
+    size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
     # Rows must not be too few where there are many classes, nor the block too large.
     n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
     n_rows = min(n_rows, n_samples)
