@@ -215,7 +215,7 @@ def network(page):
         windows.X,
         windows.y,
         groups=windows.groups,
-        cv=HBlockSplit(step=5, gap=recommended_gap(length=40, overlap=0.75)),
+        cv=HBlockSplit(step=3, gap=recommended_gap(length=40, overlap=0.75)),
         random_state=0,
     )
     rows = [
