@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._reduce import as_dtype, sum_losses
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import check_forecast, check_options
 from sklearn_superior.utils._sklearn_compat import to_numpy
@@ -187,8 +187,7 @@ def _class_weights(forecast):
     """Sum of the weights of each class, as a NumPy array."""
     xp, y_index, weight = forecast.xp, forecast.y_index, forecast.sample_weight
     if weight is not None:
-        dtype = forecast.dtype
-        weight = weight.astype(dtype) if xp is np else xp.astype(weight, dtype)
+        weight = as_dtype(weight, forecast.dtype, xp)
     if xp is np:
         return np.bincount(y_index, weight, forecast.n_classes)
     sums = []

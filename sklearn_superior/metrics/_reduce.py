@@ -248,7 +248,7 @@ class _Block:
         xp = forecast.xp
         self.y_index, self.weight = forecast.y_index[rows], forecast.sample_weight
         if self.weight is not None:
-            self.weight = _as_dtype(self.weight[rows], forecast.dtype, xp)
+            self.weight = as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
         if checks:  # the first to read the rows: what follows finds them in the cache
             self.low = xp.min(self.proba)
@@ -303,16 +303,16 @@ class _Block:
         is_tied = self.p_true == self.top_rest
         if xp is np and not is_tied.any():
             return is_beaten
-        is_beaten = _as_dtype(is_beaten, dtype, xp)
+        is_beaten = as_dtype(is_beaten, dtype, xp)
         if ties == "correct":
             return is_beaten
         if ties == "first":
             first = xp.argmax(self.p_rest, axis=0)
-            return is_beaten + _as_dtype(is_tied & (first < self.y_index), dtype, xp)
+            return is_beaten + as_dtype(is_tied & (first < self.y_index), dtype, xp)
         # How many classes share the highest probability. Where that is 0, the true
         # class has been counted through the 0 that stands in its place.
         n_top = xp.count_nonzero(self.p_rest == self.top_rest, axis=0)
-        n_top = _as_dtype(n_top, dtype, xp) + _as_dtype(self.top_rest > 0, dtype, xp)
+        n_top = as_dtype(n_top, dtype, xp) + as_dtype(self.top_rest > 0, dtype, xp)
         return is_beaten + xp.where(is_tied, 1 - 1 / n_top, xp.zeros_like(n_top))
 
     def sum(self, loss, forecast, checks):
@@ -341,7 +341,8 @@ class _Block:
         )
 
 
-def _as_dtype(array, dtype, xp):
+def as_dtype(array, dtype, xp):
+    """Convert an array; NumPy has no function for it before 2.1."""
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 

@@ -12,7 +12,7 @@ from numbers import Real
 
 import numpy as np
 
-from sklearn_superior.metrics._reduce import LossSums, sum_losses
+from sklearn_superior.metrics._reduce import LossSums, as_dtype, sum_losses
 from sklearn_superior.metrics._validation import (
     check_forecast,
     check_probabilities,
@@ -142,7 +142,7 @@ def scale_temperature(y_proba, temperature):
     is_float = xp.isdtype(y_proba.dtype, "real floating")
     dtype = y_proba.dtype if is_float else wide
     result = _scaled(y_proba, 1 / temperature, wide, dtype, xp)
-    return xp.reshape(_astype(result, dtype, xp), shape)
+    return xp.reshape(as_dtype(result, dtype, xp), shape)
 
 
 def _scaled(proba, inverse, wide, dtype, xp):
@@ -150,7 +150,7 @@ def _scaled(proba, inverse, wide, dtype, xp):
 
     They are of the dtype `wide`, and stay in order when they are rounded to `dtype`.
     """
-    q = _astype(proba, wide, xp)
+    q = as_dtype(proba, wide, xp)
     if proba.ndim == 1:
         q = xp.stack([1 - q, q], axis=1)
     eps, _ = resolution(proba.dtype, xp)
@@ -162,10 +162,6 @@ def _scaled(proba, inverse, wide, dtype, xp):
     power = xp.where((q < top) & (power > limit), limit, power)
     result = power / xp.sum(power, axis=1, keepdims=True)
     return result[:, 1] if proba.ndim == 1 else result
-
-
-def _astype(array, dtype, xp):
-    return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 
 def refined_sums(forecast, rule, *, checks=True, **options):

@@ -99,7 +99,7 @@ class PooledDifferenceDisplay:
             )
         ax.axvline(0, color="grey", linewidth=1)
         ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
-        ax.invert_yaxis()
+        ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlabel(f"difference to {rows[0]['baseline'].replace('_', ' ')}")
         if not only_pooled:
             ax.axhline(len(names) - 1.5, color="grey", linewidth=0.5, linestyle=":")
