@@ -320,15 +320,18 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     scores = {part: {name: [] for name in named} for part in parts}
     calibrates = any(judge.is_calibrated for judge in judges.values())
     own = np.searchsorted(classes, model.own_classes)
+    temperatures = []
 
     def on_stage(y_proba):
         calibrated = y_proba
+        temperature = np.nan
         if calibrates and np.isfinite(y_proba).all():
             calibrated = np.zeros(y_proba.shape)
             temperature = best_temperature(
                 y[val], y_proba[: len(val), own], model.own_classes
             )
             calibrated[:, own] = scale_temperature(y_proba[:, own], temperature)
+        temperatures.append(temperature)
         for name, judge in named.items():
             seen = calibrated if judge.is_calibrated else y_proba
             for part, part_proba in zip(parts, np.split(seen, [len(val)]), strict=True):
@@ -346,6 +349,7 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
         test={name: np.array(v) for name, v in scores["test"].items()},
         time=perf_counter() - start,
         n_classes=len(classes),
+        temperature=np.array(temperatures) if calibrates else None,
     )
 
 

@@ -44,6 +44,10 @@ class Trajectory:
     n_classes : int, default=None
         Number of classes.
 
+    temperature : array-like, default=None
+        The temperature of each stage that is best on the validation part, if a judge
+        looks at recalibrated probabilities.
+
     Examples
     --------
     >>> from sklearn_superior.model_selection import Trajectory
@@ -61,6 +65,7 @@ class Trajectory:
     n_rows: dict = field(default_factory=dict)
     time: float = 0.0
     n_classes: int | None = None
+    temperature: np.ndarray | None = None
 
     def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen."""

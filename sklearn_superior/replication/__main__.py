@@ -8,16 +8,24 @@ from pathlib import Path
 from joblib import parallel_config
 
 from sklearn_superior.datasets import list_paper_datasets
-from sklearn_superior.replication._protocol import (
-    DATASETS,
-    ESTIMATORS,
-    SYNTHETIC,
-    make_jobs,
-)
+from sklearn_superior.replication import _protocol, _rules_plan
+from sklearn_superior.replication._protocol import SYNTHETIC
 from sklearn_superior.replication._run import run
+from sklearn_superior.replication._tables import TABLES
 from sklearn_superior.utils._optional import import_optional
 
 _LOSSES = ("brier", "log_loss")
+# What `run` needs of each plan.
+PLANS = {
+    "paper": {"load": _protocol.load_windows, "train": _protocol.train},
+    "rules": {
+        "load": _rules_plan.load_task,
+        "train": _rules_plan.train_job,
+        "compress": True,
+    },
+}
+_DATASETS = tuple(dict.fromkeys(_protocol.DATASETS + _rules_plan.DATASETS))
+_ESTIMATORS = tuple(dict.fromkeys([*_protocol.ESTIMATORS, *_rules_plan.ESTIMATORS]))
 
 
 def main(args=None):
@@ -29,7 +37,8 @@ def main(args=None):
 def _make_parser():
     parser = argparse.ArgumentParser(
         prog="superior-replicate",
-        description="Do the experiments of the paper on superior scoring rules again.",
+        description="Do the experiments of the paper on superior scoring rules again "
+        "(--plan paper), or compare many rules on many data sets (--plan rules).",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="list the data sets")
@@ -42,28 +51,26 @@ def _make_parser():
     add(
         "--datasets",
         nargs="+",
-        choices=DATASETS,
+        choices=_DATASETS,
         metavar="NAME",
-        help="names as in `list`, or synthetic; default: the nine of the paper, which "
-        "are downloaded if need be",
+        help="names as in `list`, or synthetic; default: all of the plan, which are "
+        "downloaded if need be",
     )
     add(
         "--estimators",
         nargs="+",
-        choices=tuple(ESTIMATORS),
-        default=["cnn"],
-        help="what to train; default: cnn, the network",
+        choices=_ESTIMATORS,
+        help="what to train; default: cnn, the network, and all with --plan rules",
     )
     add(
         "--losses",
         nargs="+",
         choices=_LOSSES,
-        default=list(_LOSSES),
         help="what the network minimises; default: both, one after the other",
     )
     add("--epochs", type=_positive, help="epochs or trees; default: 100")
     add("--folds", type=_positive, help="folds of each data set; default: 5")
-    add("--repeats", type=_positive, default=1, help="trainings of each fold")
+    add("--repeats", type=_positive, help="trainings of each fold; default: 1")
     where = training.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs", type=_jobs, help="trainings at once; -1: all cores; default: 1"
@@ -83,8 +90,15 @@ def _make_parser():
         command.add_argument(
             "--folder",
             type=Path,
-            default=Path("replication"),
-            help="where the records are; default: replication",
+            help="where the records are; default: replication, and evidence with "
+            "--plan rules",
+        )
+        command.add_argument(
+            "--plan",
+            choices=tuple(PLANS),
+            default="paper",
+            help="the paper's experiments, or the comparison of rules, whose epochs, "
+            "folds and repeats are in its plan unless they are given; default: paper",
         )
     return parser
 
@@ -107,22 +121,21 @@ def _list(options):
             f"{d.name:29} {d.n_classes:7}  {len(d.feature_names):8}  {d.window:6}  "
             f"{d.step:4}  {blocks}"
         )
+    print(f"\n{'name (--plan rules only)':29} classes  features    rows")
+    for table in TABLES.values():
+        print(
+            f"{table.name:29} {table.n_classes:7}  {table.n_features:8}  "
+            f"{table.n_rows:6}"
+        )
     return 0
 
 
 def _run(options):
-    paper = [name for name in DATASETS if name != SYNTHETIC]
-    jobs = make_jobs(
-        options.datasets or ([SYNTHETIC] if options.quick else paper),
-        options.estimators,
-        options.losses,
-        options.epochs or (12 if options.quick else 100),
-        options.folds or (2 if options.quick else 5),
-        options.repeats,
-    )
+    jobs = _make_jobs(options)
     if not jobs:
         print(
-            f"No estimator among {options.estimators} has a loss among "
+            f"The plan {options.plan} has no training with --datasets "
+            f"{options.datasets}, --estimators {options.estimators} and --losses "
             f"{options.losses}.",
             file=sys.stderr,
         )
@@ -131,7 +144,8 @@ def _run(options):
         with _cluster(options.dask):
             n_failed = run(
                 jobs,
-                options.folder,
+                _folder(options),
+                **PLANS[options.plan],
                 n_jobs=options.jobs,
                 data_home=options.data_home,
                 device=options.device,
@@ -142,10 +156,43 @@ def _run(options):
     except KeyboardInterrupt:
         print("Stopped. Run the same command again to resume.", file=sys.stderr)
         return 130
-    print(f"The records are in {options.folder}.")
+    print(f"The records are in {_folder(options)}.")
     if n_failed:
         print(f"{n_failed} trainings failed.", file=sys.stderr)
     return int(n_failed > 0)
+
+
+def _make_jobs(options):
+    """List the jobs that the arguments ask for."""
+    datasets, max_iter, n_folds = options.datasets, options.epochs, options.folds
+    if options.quick:
+        datasets, max_iter, n_folds = (
+            datasets or [SYNTHETIC],
+            max_iter or 12,
+            n_folds or 2,
+        )
+    if options.plan == "rules":
+        jobs = _rules_plan.make_jobs(
+            datasets,
+            options.estimators,
+            max_iter=max_iter,
+            n_folds=n_folds,
+            n_rounds=options.repeats or (1 if options.quick else None),
+        )
+    else:
+        jobs = _protocol.make_jobs(
+            datasets or _protocol.DATASETS[1:],
+            options.estimators or ["cnn"],
+            max_iter=max_iter or 100,
+            n_folds=n_folds or 5,
+            n_repeats=options.repeats or 1,
+        )
+    return [j for j in jobs if options.losses is None or j.loss in options.losses]
+
+
+def _folder(options):
+    default = {"paper": "replication", "rules": "evidence"}
+    return options.folder or Path(default[options.plan])
 
 
 @contextmanager
@@ -169,7 +216,7 @@ def _report(options):
     from sklearn_superior.replication._report import write_report
 
     try:
-        paths = write_report(options.folder)
+        paths = write_report(_folder(options))
     except (OSError, ImportError) as exc:
         print(exc, file=sys.stderr)
         return 2

@@ -185,19 +185,23 @@ def versions():
     return versions
 
 
-def make_jobs(datasets, estimators, losses, max_iter, n_folds, n_repeats):
+def make_jobs(datasets, estimators, *, max_iter, n_folds, n_repeats):
     """List the jobs; the folds are spread evenly over all that there are."""
-    n_blocks = {d.name: sum(d.blocks) for d in list_paper_datasets()} | {SYNTHETIC: 10}
     jobs = []
     for dataset in datasets:
-        n = min(n_folds, n_blocks[dataset])
-        folds = [k * n_blocks[dataset] // n for k in range(n)]
+        folds = spread_folds(dataset, n_folds)
         jobs += [
             Job(dataset, estimator, loss, max_iter, fold, repeat)
             for repeat in range(n_repeats)
             for fold in folds
             for estimator in estimators
-            for loss in ESTIMATORS[estimator]
-            if loss in losses
+            for loss in ESTIMATORS.get(estimator, ())
         ]
     return jobs
+
+
+def spread_folds(dataset, n_folds):
+    """Return the numbers of so many folds of a data set, spread evenly over all."""
+    n_blocks = {d.name: sum(d.blocks) for d in list_paper_datasets()} | {SYNTHETIC: 10}
+    n = min(n_folds, n_blocks[dataset])
+    return [k * n_blocks[dataset] // n for k in range(n)]

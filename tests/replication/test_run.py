@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("torch")
 
 from sklearn_superior.replication import _run as running
-from sklearn_superior.replication.__main__ import main
+from sklearn_superior.replication.__main__ import PLANS, main
 from sklearn_superior.replication._protocol import (
     ChannelImputer,
     Job,
@@ -24,6 +24,7 @@ from sklearn_superior.replication._protocol import (
 )
 from sklearn_superior.replication._store import RecordStore
 
+PAPER = PLANS["paper"]
 TINY = "run --datasets synthetic --estimators cnn hgb --epochs 2 --folds 2".split()
 
 
@@ -123,7 +124,7 @@ def test_a_damaged_record_is_named_and_done_again(finished, tmp_path, capsys, da
         }[damage]
     )
     assert store.load_all() == ([], [path])
-    assert running.run([job], tmp_path) == 0
+    assert running.run([job], tmp_path, **PAPER) == 0
     out = capsys.readouterr().out
     assert f"{path} is damaged" in out
     assert "done again" in out
@@ -132,7 +133,7 @@ def test_a_damaged_record_is_named_and_done_again(finished, tmp_path, capsys, da
 
 
 def test_nothing_is_done_twice(finished, monkeypatch, capsys):
-    monkeypatch.setattr(running, "train", None)  # would fail
+    monkeypatch.setitem(PAPER, "train", None)  # would fail
     assert main([*TINY, "--folder", str(finished)]) == 0
     assert "6 of 6 trainings are done already" in capsys.readouterr().out
 
@@ -143,7 +144,7 @@ def test_a_failure_is_told_and_the_others_go_on(tmp_path, monkeypatch, capsys):
             raise RuntimeError("no luck")
         return train(job, *args)
 
-    monkeypatch.setattr(running, "train", fail_once)
+    monkeypatch.setitem(PAPER, "train", fail_once)
     args = "run --datasets synthetic --estimators hgb --epochs 2 --folds 2".split()
     assert main([*args, "--folder", str(tmp_path)]) == 1
     out, err = capsys.readouterr()
@@ -178,7 +179,9 @@ def test_missing_values_are_filled_by_training_means():
 
 
 def test_folds_are_spread_evenly():
-    jobs = make_jobs(["driver_identification"], ["hgb"], ["log_loss"], 5, 5, 2)
+    jobs = make_jobs(
+        ["driver_identification"], ["hgb"], max_iter=5, n_folds=5, n_repeats=2
+    )
     assert [job.fold for job in jobs] == [0, 3, 6, 9, 12] * 2
     assert len({job.name for job in jobs}) == 10
     assert len({job.seed for job in jobs}) == 10
@@ -222,4 +225,4 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     assert main(["run", "--quick", "--device", "cuda:77"]) == 2
     assert "'device' parameter" in capsys.readouterr().err
     assert main(["run", "--estimators", "hgb", "--losses", "brier"]) == 2
-    assert "No estimator among ['hgb']" in capsys.readouterr().err
+    assert "no training with" in capsys.readouterr().err

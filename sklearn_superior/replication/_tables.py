@@ -1,0 +1,93 @@
+"""Nine classic tables with several classes, from a folder or from OpenML."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import fetch_openml
+
+from sklearn_superior.utils._optional import import_optional
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """What a table must look like, and what OpenML calls it."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    openml_name: str
+
+
+TABLES = {
+    info.name: info
+    for info in (
+        TableInfo("dna", 3186, 180, 3, "dna"),
+        TableInfo("glass", 214, 9, 6, "glass"),
+        TableInfo("image_segments", 2310, 18, 7, "segment"),
+        TableInfo("letter", 20_000, 16, 26, "letter"),
+        TableInfo("satellite", 6435, 36, 6, "satimage"),
+        TableInfo("shuttle", 58_000, 9, 7, "shuttle"),
+        TableInfo("soybean", 683, 35, 19, "soybean"),
+        TableInfo("vehicle", 846, 18, 4, "vehicle"),
+        TableInfo("vowel", 990, 10, 11, "vowel"),
+    )
+}
+
+
+def load_table(name, data_home=None):
+    """Return the features, as numbers, and the classes, as text, of a table.
+
+    Parameters
+    ----------
+    name : str
+        One of `TABLES`.
+
+    data_home : path, default=None
+        A folder with ``<name>.csv.gz``, or with a folder ``tabular`` that has it: the
+        class is the last column. What is not there comes from OpenML, and is kept in
+        this folder.
+    """
+    pandas = import_optional("pandas", caller="The plan of rules", extra="pandas")
+    info = TABLES[name]
+    for folder in () if data_home is None else (data_home, data_home / "tabular"):
+        path = Path(folder) / f"{name}.csv.gz"
+        if path.exists():
+            frame, source = pandas.read_csv(path), str(path)
+            break
+    else:
+        frame, source = _fetch(info, data_home), f"OpenML's {info.openml_name}"
+    y = frame.iloc[:, -1].astype(str).to_numpy(dtype=str)
+    X = as_numbers(frame.iloc[:, :-1])
+    check_table(X, y, info, source)
+    return X, y
+
+
+def _fetch(info, data_home):
+    """Download a table; the class comes last."""
+    home = None if data_home is None else str(data_home)
+    bunch = fetch_openml(info.openml_name, version=1, as_frame=True, data_home=home)
+    return bunch.data.assign(_class=bunch.target)
+
+
+def as_numbers(frame):
+    """Return the columns as numbers; categories become the codes of their order."""
+    columns = [
+        column.to_numpy(dtype=float)
+        if column.dtype.kind in "biuf"
+        else column.astype("category").cat.codes.replace(-1, np.nan).to_numpy(float)
+        for _, column in frame.items()
+    ]
+    return np.column_stack(columns)
+
+
+def check_table(X, y, info, source):
+    """Raise an error unless a table is the one that is meant."""
+    expected = (info.n_rows, info.n_features, info.n_classes)
+    got = (*X.shape, len(np.unique(y)))
+    if got != expected:
+        raise ValueError(
+            f"{info.name} must have {expected[0]} rows, {expected[1]} features and "
+            f"{expected[2]} classes. {source} has {got[0]}, {got[1]} and {got[2]}."
+        )
