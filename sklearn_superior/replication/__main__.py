@@ -86,6 +86,9 @@ def _make_parser():
     add("--quick", action="store_true", help="12 epochs, 2 folds, synthetic data")
     report = commands.add_parser("report", help="write the report of what is done")
     report.set_defaults(command=_report)
+    report.add_argument(
+        "--home", help="address of the documentation's pages, for links to them"
+    )
     for command in (training, report):
         command.add_argument(
             "--folder",
@@ -213,10 +216,12 @@ def _cluster(address):
 
 
 def _report(options):
+    from sklearn_superior.replication._evidence_report import write_evidence
     from sklearn_superior.replication._report import write_report
 
+    write = {"paper": write_report, "rules": write_evidence}[options.plan]
     try:
-        paths = write_report(_folder(options))
+        paths = write(_folder(options), options.home)
     except (OSError, ImportError) as exc:
         print(exc, file=sys.stderr)
         return 2

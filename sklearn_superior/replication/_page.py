@@ -1,8 +1,11 @@
 """Parts of a page that is written as Markdown and, by a template, as HTML."""
 
 import base64
+import math
+import re
 from dataclasses import dataclass
 from importlib.resources import files
+from io import BytesIO
 
 from sklearn_superior.utils._optional import import_optional
 
@@ -19,6 +22,11 @@ class Heading:
         """Return Markdown."""
         return f"{'#' * self.level} {self.text}"
 
+    @property
+    def anchor(self):
+        """What a link to the heading names."""
+        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
+
 
 @dataclass
 class Paragraph:
@@ -30,6 +38,42 @@ class Paragraph:
     def markdown(self):
         """Return Markdown."""
         return self.text
+
+
+@dataclass
+class Bullets:
+    """A list of sentences."""
+
+    items: list
+    kind = "bullets"
+
+    def markdown(self):
+        """Return Markdown."""
+        return "\n".join(f"- {item}" for item in self.items)
+
+
+@dataclass
+class Links:
+    """Links in a row: pairs of a text and an address."""
+
+    items: list
+    kind = "links"
+
+    def markdown(self):
+        """Return Markdown."""
+        return " · ".join(f"[{text}]({address})" for text, address in self.items)
+
+
+@dataclass
+class Code:
+    """Text that is shown as it is."""
+
+    text: str
+    kind = "code"
+
+    def markdown(self):
+        """Return Markdown."""
+        return f"```toml\n{self.text.strip()}\n```"
 
 
 @dataclass
@@ -57,6 +101,28 @@ class Figures:
     def markdown(self):
         """Return nothing."""
         return ""
+
+
+def as_png(figure):
+    """Return a figure of matplotlib as a picture, and close it."""
+    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=90)
+    pyplot.close(figure)
+    return buffer.getvalue()
+
+
+def signed(value, digits=2):
+    """Return a number with its sign."""
+    text = "–" if math.isnan(value) else f"{value:+.{digits}f}"
+    return text.replace("-", "−")
+
+
+def interval(low, high, digits=2):
+    """Return an interval in words."""
+    return (
+        "–" if math.isnan(low) else f"{signed(low, digits)} to {signed(high, digits)}"
+    )
 
 
 def as_markdown(parts):

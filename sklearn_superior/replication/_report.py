@@ -1,7 +1,5 @@
 """The report: what the records say, beside the tables of the paper."""
 
-from io import BytesIO
-
 import numpy as np
 
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
@@ -12,6 +10,9 @@ from sklearn_superior.replication._page import (
     Table,
     as_html,
     as_markdown,
+    as_png,
+    interval,
+    signed,
 )
 from sklearn_superior.replication._results import (
     PLAIN_RULES,
@@ -37,14 +38,14 @@ _QUANTITIES = {
 }
 
 
-def write_report(folder):
+def write_report(folder, home=None):
     """Write the report of all records in a folder; return the two files."""
     records, damaged = RecordStore(folder).load_all()
     if not records:
         raise FileNotFoundError(
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
-    parts = _make_parts(records, damaged)
+    parts = _make_parts(records, damaged, home)
     files = {
         "report.md": as_markdown(parts),
         "report.html": as_html("Superior scoring rules: replication", parts),
@@ -54,7 +55,7 @@ def write_report(folder):
     return [folder / name for name in files]
 
 
-def _make_parts(records, damaged):
+def _make_parts(records, damaged, home):
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = _introduce(rows, experiments) + _describe_left_out(
@@ -202,13 +203,13 @@ def _table(rows, plain, penalized):
             row.selection,
             _spread(row.plain, digits),
             _spread(row.penalized, digits),
-            _signed(row.difference, digits),
-            _interval(row.low, row.high, digits),
+            signed(row.difference, digits),
+            interval(row.low, row.high, digits),
             f"{row.wins} / {row.ties} / {row.losses}",
         ]
         if of_network:
             compared = _compares(row) and row.paper is not None
-            line.append(_signed(row.paper, digits) if compared else "–")
+            line.append(signed(row.paper, digits) if compared else "–")
         lines.append(line)
     return Table(header, lines)
 
@@ -220,17 +221,6 @@ def _spread(pair, digits):
     return mean if std == "nan" else f"{mean} ± {std}"
 
 
-def _signed(value, digits):
-    text = "–" if np.isnan(value) else f"{value:+.{digits}f}"
-    return text.replace("-", "−")
-
-
-def _interval(low, high, digits):
-    return (
-        "–" if np.isnan(low) else f"{_signed(low, digits)} to {_signed(high, digits)}"
-    )
-
-
 def _conclusions(contrasts, compares):
     """Say in words what the numbers say."""
     if not compares:
@@ -240,11 +230,11 @@ def _conclusions(contrasts, compares):
         judgement = "undecided"
         if c["p_holm"] < 0.05:
             judgement = "a gain" if c["difference"] > 0 else "a loss"
-        interval = _interval(c["low"], c["high"], 2)
+        between = interval(c["low"], c["high"])
         yield (
             f"{_ESTIMATORS[c['estimator']]}, {penalized} instead of {plain}: F1 on "
-            f"test data changes by {_signed(c['difference'], 2)} points on average "
-            f"over {c['n_sets']} data sets (95 % interval {interval}; p = "
+            f"test data changes by {signed(c['difference'], 2)} points on average "
+            f"over {c['n_sets']} data sets (95 % interval {between}; p = "
             f"{c['p_value']:.3f}, adjusted {c['p_holm']:.3f}): {judgement}."
         )
 
@@ -275,9 +265,9 @@ def _overview(contrasts, rows):
                 _ESTIMATORS[c["estimator"]],
                 f"{penalized} − {plain}",
                 str(c["n_sets"]),
-                _signed(np.nanmean(correlations), 3),
-                _signed(c["difference"], 2),
-                _interval(c["low"], c["high"], 2),
+                signed(np.nanmean(correlations), 3),
+                signed(c["difference"], 2),
+                interval(c["low"], c["high"], 2),
                 f"{c['n_up']} / {c['n_down']}",
                 f"{c['p_value']:.3f}",
                 f"{c['p_holm']:.3f}",
@@ -331,9 +321,6 @@ def _draw(experiment):
             ax=ax,
         )
         ax.set_xlabel(f"epoch, trained with the {_LOSSES[loss]}")
-        buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=90)
-        pyplot.close(figure)
-        pngs.append(buffer.getvalue())
+        pngs.append(as_png(figure))
     name = experiment.dataset.replace("_", " ")
     return Figures(pngs, f"{name}: validation scores over the epochs of the first fold")

@@ -36,8 +36,9 @@ from sklearn_superior.replication._protocol import (
 from sklearn_superior.replication._tables import TABLES, load_table
 from sklearn_superior.utils._optional import import_optional
 
-_TEXT = files("sklearn_superior.replication").joinpath("rules_plan.toml").read_text()
-PLAN = tomllib.loads(_TEXT)
+_FILES = files("sklearn_superior.replication")
+PLAN_TEXT = _FILES.joinpath("rules_plan.toml").read_text()
+PLAN = tomllib.loads(PLAN_TEXT)
 SIGNALS, TABULAR = PLAN["data"]["signals"], PLAN["data"]["tables"]
 DATASETS = (SYNTHETIC, *SIGNALS["sets"], *TABULAR["sets"])
 ESTIMATORS = tuple(

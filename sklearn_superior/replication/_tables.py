@@ -1,12 +1,13 @@
 """Nine classic tables with several classes, from a folder or from OpenML."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import fetch_openml
 
 from sklearn_superior.utils._optional import import_optional
+
+_VERSIONS = (1, 2, 3)  # at OpenML, in which the columns of some tables differ
 
 
 @dataclass(frozen=True)
@@ -49,26 +50,44 @@ def load_table(name, data_home=None):
         class is the last column. What is not there comes from OpenML, and is kept in
         this folder.
     """
-    pandas = import_optional("pandas", caller="The plan of rules", extra="pandas")
     info = TABLES[name]
     for folder in () if data_home is None else (data_home, data_home / "tabular"):
-        path = Path(folder) / f"{name}.csv.gz"
+        path = folder / f"{name}.csv.gz"
         if path.exists():
-            frame, source = pandas.read_csv(path), str(path)
-            break
-    else:
-        frame, source = _fetch(info, data_home), f"OpenML's {info.openml_name}"
-    y = frame.iloc[:, -1].astype(str).to_numpy(dtype=str)
-    X = as_numbers(frame.iloc[:, :-1])
-    check_table(X, y, info, source)
-    return X, y
+            pandas = import_optional("pandas", caller="--plan rules", extra="pandas")
+            return _check(pandas.read_csv(path), info, path)
+    return _fetch(info, data_home)
 
 
 def _fetch(info, data_home):
-    """Download a table; the class comes last."""
+    """Download the first version of a table that is the one that is meant."""
     home = None if data_home is None else str(data_home)
-    bunch = fetch_openml(info.openml_name, version=1, as_frame=True, data_home=home)
-    return bunch.data.assign(_class=bunch.target)
+    for version in _VERSIONS:
+        bunch = fetch_openml(
+            info.openml_name, version=version, as_frame=True, data_home=home
+        )
+        varies = bunch.data.nunique() > 1
+        frame = bunch.data.loc[:, varies].assign(target=bunch.target)
+        try:
+            return _check(
+                frame, info, f"{info.openml_name}, version {version}, of OpenML"
+            )
+        except ValueError as exc:
+            problem = exc
+    raise problem
+
+
+def _check(frame, info, source):
+    """Return features and classes; an error if this is not the table that is meant."""
+    X, y = as_numbers(frame.iloc[:, :-1]), frame.iloc[:, -1].astype(str).to_numpy(str)
+    expected = (info.n_rows, info.n_features, info.n_classes)
+    got = (*X.shape, len(np.unique(y)))
+    if got != expected:
+        raise ValueError(
+            f"{info.name} must have {expected[0]} rows, {expected[1]} features and "
+            f"{expected[2]} classes. {source} has {got[0]}, {got[1]} and {got[2]}."
+        )
+    return X, y
 
 
 def as_numbers(frame):
@@ -80,14 +99,3 @@ def as_numbers(frame):
         for _, column in frame.items()
     ]
     return np.column_stack(columns)
-
-
-def check_table(X, y, info, source):
-    """Raise an error unless a table is the one that is meant."""
-    expected = (info.n_rows, info.n_features, info.n_classes)
-    got = (*X.shape, len(np.unique(y)))
-    if got != expected:
-        raise ValueError(
-            f"{info.name} must have {expected[0]} rows, {expected[1]} features and "
-            f"{expected[2]} classes. {source} has {got[0]}, {got[1]} and {got[2]}."
-        )
