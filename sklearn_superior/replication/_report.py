@@ -6,6 +6,7 @@ from sklearn_superior.plotting import StoppingTrajectoryDisplay
 from sklearn_superior.replication._page import (
     Figures,
     Heading,
+    Links,
     Paragraph,
     Table,
     as_html,
@@ -32,6 +33,7 @@ _ESTIMATORS = {
 _N_FOLDS = 5  # of a run that is not cut short
 _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
+_REASONS = Table(["reason", "tested", "finding"], [])
 _QUANTITIES = {
     "test_f1": "Macro F1 on the test part, in percent",
     "correlation": "Correlation of the rule with macro F1 over the validation part",
@@ -58,9 +60,11 @@ def write_report(folder, home=None):
 def _make_parts(records, damaged, home):
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
-    parts = _introduce(rows, experiments) + _describe_left_out(
-        records, damaged, experiments
-    )
+    parts = [
+        *_introduce(rows, experiments, home),
+        *_compare_levels(rows),
+        *_describe_left_out(records, damaged, experiments),
+    ]
     for estimator, title in _ESTIMATORS.items():
         own = [row for row in rows if row.estimator == estimator]
         if own:
@@ -68,11 +72,12 @@ def _make_parts(records, damaged, home):
     return parts + _describe_runs(records, experiments) + _draw_all(experiments)
 
 
-def _introduce(rows, experiments):
+def _introduce(rows, experiments, home):
     compared = [e for e in experiments if e.status == "complete"]
     contrasts = pool(compared or experiments)
     return [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
+        *([] if home is None else [_links(home)]),
         Paragraph(
             "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
             "Wahlström, International Journal of Approximate Reasoning, 2025) claims "
@@ -105,6 +110,61 @@ def _introduce(rows, experiments):
             "resampled t over the folds of one data set: it is about other splits of "
             "the same data, and no evidence for other data."
         ),
+    ]
+
+
+def _links(home):
+    return Links(
+        [
+            ("documentation", f"{home}/index.html"),
+            ("more rules, models and data", f"{home}/evidence.html"),
+        ]
+    )
+
+
+def _compare_levels(rows):
+    """Show the paper's own values beside ours."""
+    own = [r for r in rows if r.estimator == "cnn" and r.paper and _compares(r)]
+    own = [row for row in own if row.selection == "CP"]
+    if not own:
+        return []
+    parts = [
+        Heading(2, "Levels beside the paper's"),
+        Paragraph(
+            "The tables above compare differences. Here are the values themselves, of "
+            "the network at the checkpoint (CP): the paper's first, then ours."
+        ),
+    ]
+    names = [name for rule in PLAIN_RULES for name in _SHORT[rule]]
+    for quantity, title in _QUANTITIES.items():
+        digits = 1 if quantity == "test_f1" else 2
+        pairs = {}  # data set -> (paper, ours) of each rule
+        for row in own:
+            if row.quantity == quantity:
+                ours = (row.plain[0], row.penalized[0])
+                pairs.setdefault(row.dataset, {}).update(
+                    zip(
+                        _SHORT[row.rule], zip(row.paper, ours, strict=True), strict=True
+                    )
+                )
+        lines = [
+            [dataset.replace("_", " "), *_level_cells(of_set, names, digits)]
+            for dataset, of_set in sorted(pairs.items())
+        ]
+        whole = [of_set for of_set in pairs.values() if len(of_set) == len(names)]
+        if whole:
+            means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
+            lines.append(["mean", *_level_cells(means, names, digits)])
+        parts += [Heading(3, title), Table(["data set", *names], lines)]
+    return [*parts, Heading(3, "Why the levels differ"), _REASONS]
+
+
+def _level_cells(of_set, names, digits):
+    return [
+        " / ".join(f"{value:.{digits}f}".replace("-", "−") for value in of_set[name])
+        if name in of_set
+        else "–"
+        for name in names
     ]
 
 
@@ -209,7 +269,7 @@ def _table(rows, plain, penalized):
         ]
         if of_network:
             compared = _compares(row) and row.paper is not None
-            line.append(signed(row.paper, digits) if compared else "–")
+            line.append(signed(row.paper_difference, digits) if compared else "–")
         lines.append(line)
     return Table(header, lines)
 

@@ -57,7 +57,12 @@ class Row:
     wins: int
     ties: int
     losses: int
-    paper: float | None  # the difference in the paper
+    paper: tuple | None  # plain and penalized in the paper
+
+    @property
+    def paper_difference(self):
+        """The difference in the paper, if there is one."""
+        return None if self.paper is None else self.paper[1] - self.paper[0]
 
 
 def collect(records):
@@ -149,9 +154,7 @@ def make_rows(experiment):
                         wins=penalized[f"{prefix}wins"],
                         ties=penalized[f"{prefix}ties"],
                         losses=penalized[f"{prefix}losses"],
-                        paper=(
-                            given[2 * column + 1] - given[2 * column] if given else None
-                        ),
+                        paper=given and given[2 * column : 2 * column + 2],
                     )
                 )
     return rows

@@ -67,7 +67,7 @@ def test_rows(folder):
     assert row.penalized[0] == pytest.approx(47)
     assert row.difference == pytest.approx(5)
     assert (row.wins, row.ties, row.losses) == (5, 0, 0)
-    assert row.paper == pytest.approx(60.03 - 55.47)
+    assert row.paper_difference == pytest.approx(60.03 - 55.47)
     worse = {(r.quantity, r.rule): r for r in make_rows(experiments[0])}
     assert worse["test_f1", "brier"].difference == pytest.approx(-2)
     boosted = make_rows(experiments[3])
