@@ -1,11 +1,14 @@
 """Settings of the whole test run."""
 
 import os
+from importlib.util import find_spec
 
 # scikit-learn's array API dispatch needs it, before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 os.environ.setdefault("KERAS_BACKEND", "torch")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# The workers of the test run share the cores, and the data is small.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
@@ -14,3 +17,12 @@ settings.load_profile("default")
 
 # They need what builds the documentation.
 collect_ignore_glob = ["doc/*.py"]
+
+if find_spec("torch") is None:
+    collect_ignore = [
+        "doc/neural_network.rst",
+        "doc/scaling.rst",
+        "sklearn_superior/integrations/keras.py",
+        "sklearn_superior/integrations/torchmetrics.py",
+        "sklearn_superior/neural_network",
+    ]

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,6 +14,7 @@ from sklearn_superior.early_stopping._validation_split import (
     check_target,
     split_validation,
 )
+from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 
 class EarlyStoppingClassifier(

@@ -4,7 +4,6 @@ from copy import deepcopy
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +27,7 @@ from sklearn_superior.neural_network._input import (
 from sklearn_superior.neural_network._stages import CNNStages, to_proba
 from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 _SCORE_ATTRIBUTES = (
     "best_iteration_",

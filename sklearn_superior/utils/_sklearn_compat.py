@@ -1,6 +1,7 @@
 """The private names of scikit-learn that this package uses, all of them, in one file.
 
-`tests/utils/test_sklearn_compat.py` fails when one of them changes.
+`tests/utils/test_sklearn_compat.py` fails when one of them changes. What the older
+versions of scikit-learn lack has its replacement here, too.
 """
 
 import sys
@@ -21,7 +22,6 @@ from sklearn.utils._array_api import (
     _is_numpy_namespace,
     _max_precision_float_dtype,
     get_namespace_and_device,
-    move_to,
 )
 from sklearn.utils._param_validation import (
     Interval,
@@ -29,6 +29,35 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils.validation import _num_features, _num_samples
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before 1.9 there are no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for that of scikit-learn."""
+
+    def with_callbacks(method):
+        """Return the method as it is."""
+        return method
+
+
+try:
+    from sklearn.utils._array_api import move_to
+except ImportError:  # before 1.8
+
+    def move_to(array, *, xp, device):
+        """Return an array of another library or device as one of `xp` on `device`."""
+        own_xp, _, own_device = get_namespace_and_device(array)
+        if own_xp == xp and own_device == device:
+            return array
+        array = _convert_to_numpy(array, own_xp)
+        if array.dtype.kind == "f" and _max_precision_float_dtype(xp, device) != (
+            xp.float64
+        ):
+            array = array.astype(np.float32)
+        return array if _is_numpy_namespace(xp) else xp.asarray(array, device=device)
+
 
 to_numpy = _convert_to_numpy
 widest_float = _max_precision_float_dtype
@@ -51,6 +80,7 @@ MODEL_TYPES = {
 
 __all__ = [
     "MODEL_TYPES",
+    "CallbackSupportMixin",
     "Interval",
     "StrOptions",
     "ProbabilityScorer",
@@ -73,6 +103,7 @@ __all__ = [
     "take_rows",
     "to_numpy",
     "widest_float",
+    "with_callbacks",
 ]
 
 

@@ -1,6 +1,7 @@
 """Estimators of every family and data sets that try them."""
 
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -87,6 +88,12 @@ RESUMABLE = [
     "SGD",
     "CNN",
 ]
+
+
+def installed():
+    """Return those of them whose library is there."""
+    has_torch = find_spec("torch") is not None
+    return [name for name in RESUMABLE if name != "CNN" or has_torch]
 
 
 def resumable(name):

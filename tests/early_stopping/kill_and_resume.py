@@ -12,11 +12,13 @@ import sys
 import tempfile
 import time
 import warnings
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
-from tests.early_stopping.families import RESUMABLE, resumable, resumable_data
+from tests.early_stopping.families import installed, resumable, resumable_data
 
 SETTINGS = {"pause": 0.0}
 
@@ -71,17 +73,18 @@ def finish(*args):
 
 def main(n_kills):
     # Imported once, before the forks, to save each of them the time.
-    import lightgbm  # noqa: F401
-    import torch.optim  # noqa: F401
-    import xgboost  # noqa: F401
+    for library in ("lightgbm", "torch.optim", "xgboost"):
+        with suppress(ImportError):
+            import_module(library)
 
     random.seed(0)
+    names = installed()
     outcome = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         references = {}
         for k in range(n_kills):
-            name = RESUMABLE[k % len(RESUMABLE)]
+            name = names[k % len(names)]
             result, directory = folder / f"{k}.json", folder / f"{k}"
             if name not in references:
                 references[name] = finish(name, folder / name, result, 0)

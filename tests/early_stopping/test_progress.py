@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -11,6 +10,10 @@ from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
 from tests.early_stopping.families import FAMILIES, make_data
+
+pytest.importorskip("sklearn.callback")  # from 1.9 on
+
+from sklearn.callback import ProgressBar, ScoringMonitor
 
 # CatBoost gives no model away before it is trained.
 GIVES_STAGES = [name for name in FAMILIES if name != "CatBoost"]

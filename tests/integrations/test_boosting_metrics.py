@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -106,8 +107,11 @@ def test_lightgbm_with_several_metrics(kind, weighted):
     model.fit(
         X,
         y,
-        eval_X=X_val,
-        eval_y=y_val,
+        **(
+            {"eval_X": X_val, "eval_y": y_val}
+            if "eval_X" in signature(model.fit).parameters  # from 4.7 on
+            else {"eval_set": [(X_val, y_val)]}
+        ),
         eval_sample_weight=None if weight is None else [weight],
         eval_metric=[our_lightgbm.eval_metric(name) for name in NAMES],
         callbacks=[lightgbm.early_stopping(5, first_metric_only=True, verbose=False)],

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,6 @@ from sklearn.inspection import permutation_importance
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
-    LogisticRegressionCV,
 )
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import (
@@ -50,6 +50,7 @@ from sklearn_superior.metrics import (
 from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS
+from tests.logistic_path import logistic_path
 
 SCORING = {
     "brier": "neg_penalized_brier_score",
@@ -362,7 +363,7 @@ def test_requests_do_not_leak_into_new_scorers():
     with config_context(enable_metadata_routing=True):
         scorer.set_score_request(sample_weight=True)
         fresh = get_scorer("neg_penalized_log_loss").get_metadata_routing()
-    assert fresh.score.requests["sample_weight"] is None
+    assert fresh.score.requests.get("sample_weight") is None
 
 
 def test_regressors_and_estimators_without_probabilities_are_refused():
@@ -389,7 +390,7 @@ def test_sample_weight_is_routed():
         )
         # A request on a copy does not leak into the module's scorer.
         requests = neg_penalized_brier_scorer.get_metadata_routing().score.requests
-    assert requests["sample_weight"] is None
+    assert requests.get("sample_weight") is None
     for score, (train, test) in zip(
         scores, StratifiedKFold(3).split(X, y), strict=True
     ):
@@ -420,9 +421,7 @@ def test_tools_of_scikit_learn(data, name_labels):
     selector = RFECV(model, scoring=scorer, cv=3).fit(X, y)
     assert np.isfinite(selector.cv_results_["mean_test_score"]).all()
 
-    path = LogisticRegressionCV(
-        Cs=[0.1, 1], l1_ratios=(0,), scoring=scorer, cv=3, use_legacy_attributes=False
-    ).fit(X, y)
+    path = logistic_path(Cs=[0.1, 1], scoring=scorer, cv=3).fit(X, y)
     by_hand = cross_val_score(
         LogisticRegression(C=1), X, y, cv=StratifiedKFold(3), scoring=scorer
     )
@@ -516,7 +515,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import (
     GridSearchCV, RandomizedSearchCV, cross_val_score, cross_validate,
@@ -524,6 +523,7 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 import sklearn_superior.metrics as m
+from tests.logistic_path import logistic_path
 
 X, y = load_iris(return_X_y=True)
 name = "neg_penalized_brier_score"
@@ -558,8 +558,7 @@ validation_curve(GaussianNB(), X, y, scoring=name, param_name="var_smoothing",
 permutation_test_score(GaussianNB(), X, y, scoring=name, n_permutations=2)
 RFECV(LogisticRegression(max_iter=500), scoring=name).fit(X, y)
 SequentialFeatureSelector(GaussianNB(), scoring=name, n_features_to_select=1).fit(X, y)
-LogisticRegressionCV(Cs=[1], l1_ratios=(0,), use_legacy_attributes=False, max_iter=500,
-                     scoring=name).fit(X, y)
+logistic_path(Cs=[1], max_iter=500, scoring=name).fit(X, y)
 HistGradientBoostingClassifier(max_iter=2, early_stopping=True, scoring=name).fit(X, y)
 # Modules that are imported only now know the names as well.
 from sklearn.experimental import enable_halving_search_cv
@@ -573,7 +572,10 @@ print("registered")
 
 def test_registered_names_work_everywhere():
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", REGISTER], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", REGISTER],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
     )
     assert run.stdout.strip() == "registered", run.stderr
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn import clone, config_context
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_predict,
@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.model_selection import HBlockSplit
+from tests.logistic_path import logistic_path
 
 IRIS = load_iris(return_X_y=True)
 
@@ -233,13 +234,11 @@ def test_tools_of_scikit_learn(routing):
         )
         assert_allclose(score, np.mean(by_hand))
         assert np.isfinite(permuted).all()
-        path = LogisticRegressionCV(
+        path = logistic_path(
             Cs=[1],
-            l1_ratios=(0,),
             cv=cv if routing else list(cv.split(X, y, groups)),
             scoring="neg_log_loss",
             max_iter=500,
-            use_legacy_attributes=False,
         ).fit(X, y, **({"groups": groups} if routing else {}))
         assert path.scores_.size == 5
 
