@@ -11,3 +11,9 @@ def logistic_path(**params):
     else:
         del params["l1_ratios"]
     return LogisticRegressionCV(**params)
+
+
+def path_scores(path):
+    """Return the scores of a path, which older versions keep once for each class."""
+    scores = path.scores_
+    return next(iter(scores.values())) if isinstance(scores, dict) else scores

@@ -50,7 +50,7 @@ from sklearn_superior.metrics import (
 from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS
-from tests.logistic_path import logistic_path
+from tests.logistic_path import logistic_path, path_scores
 
 SCORING = {
     "brier": "neg_penalized_brier_score",
@@ -425,7 +425,7 @@ def test_tools_of_scikit_learn(data, name_labels):
     by_hand = cross_val_score(
         LogisticRegression(C=1), X, y, cv=StratifiedKFold(3), scoring=scorer
     )
-    assert_allclose(np.ravel(path.scores_[..., 1]), by_hand, rtol=1e-3)
+    assert_allclose(np.ravel(path_scores(path)[..., 1]), by_hand, rtol=1e-3)
     assert path.score(X, y) < 0
 
 

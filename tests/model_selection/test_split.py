@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.model_selection import HBlockSplit
-from tests.logistic_path import logistic_path
+from tests.logistic_path import logistic_path, path_scores
 
 IRIS = load_iris(return_X_y=True)
 
@@ -240,7 +240,7 @@ def test_tools_of_scikit_learn(routing):
             scoring="neg_log_loss",
             max_iter=500,
         ).fit(X, y, **({"groups": groups} if routing else {}))
-        assert path.scores_.size == 5
+        assert path_scores(path).size == 5
 
 
 def test_partitioning_step_suits_cross_val_predict():

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
@@ -570,7 +569,8 @@ def test_kernels_of_any_size_keep_the_length(data, kernel_size):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_progress_bar_counts_epochs(data, capsys):
     X, y, *_ = data
-    small_cnn(max_iter=3).set_callbacks(ProgressBar()).fit(X, y)
+    callback = pytest.importorskip("sklearn.callback")  # from 1.9 on
+    small_cnn(max_iter=3).set_callbacks(callback.ProgressBar()).fit(X, y)
     assert "CNNClassifier" in capsys.readouterr().out
 
 

@@ -3,7 +3,10 @@
 import ast
 import gc
 import importlib
+import os
 import re
+import subprocess
+import sys
 from numbers import Real
 from pathlib import Path
 
@@ -12,7 +15,6 @@ import pytest
 import sklearn.metrics
 from scipy.sparse import csr_matrix
 from sklearn import config_context
-from sklearn.callback import CallbackSupportMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import _scorer, make_scorer, recall_score
@@ -215,8 +217,10 @@ def test_scorer_names_are_found_wherever_scikit_learn_keeps_them():
 
 
 def test_callbacks_begin():
-    class Estimator(CallbackSupportMixin):
+    class Estimator(_sklearn_compat.CallbackSupportMixin):
         pass
+
+    pytest.importorskip("sklearn.callback")  # from 1.9 on
 
     class Callback:
         def setup(self, estimator, context):
@@ -224,6 +228,7 @@ def test_callbacks_begin():
 
         teardown = on_fit_task_begin = on_fit_task_end = setup
 
+    assert callable(_sklearn_compat.with_callbacks(Estimator.__init__))
     estimator = Estimator()
     assert _sklearn_compat.begin_callbacks(estimator, max_subtasks=3) is None
     estimator.set_callbacks(Callback())
@@ -279,3 +284,45 @@ def test_a_hook_stops():
     with _sklearn_compat.hook_by_name(hook) as name:
         model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
     assert model.n_iter_ == 1
+
+
+WITHOUT_NEW_NAMES = """
+import sys
+import numpy as np
+import array_api_strict as xp
+import sklearn.utils._array_api
+from sklearn import set_config
+from sklearn.ensemble import GradientBoostingClassifier
+set_config(array_api_dispatch=True)
+sys.modules["sklearn.callback"] = None  # which makes its import fail
+vars(sklearn.utils._array_api).pop("move_to", None)
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import penalized_brier_score_loss
+from sklearn_superior.utils import _sklearn_compat
+assert _sklearn_compat.move_to.__module__ == _sklearn_compat.__name__
+X = np.random.default_rng(0).normal(size=(60, 2))
+y = (X[:, 0] > 0).astype(int)
+model = EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=3)).fit(X, y)
+assert not hasattr(model, "set_callbacks")
+proba = model.predict_proba(X)
+loss = penalized_brier_score_loss(y, proba)
+for device in ("CPU_DEVICE", "device1"):
+    device = xp.Device(device)
+    other = xp.asarray(proba, device=device)
+    weight = xp.asarray(np.ones(60), device=xp.Device("CPU_DEVICE"))
+    weighted = penalized_brier_score_loss(y, other, sample_weight=weight)
+    assert abs(weighted - loss) < 1e-12
+    assert abs(penalized_brier_score_loss(xp.asarray(y), other) - loss) < 1e-12
+print("works")
+"""
+
+
+def test_works_without_what_older_versions_lack():
+    pytest.importorskip("array_api_strict")
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NEW_NAMES],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+    )
+    assert run.stdout.strip() == "works", run.stderr
