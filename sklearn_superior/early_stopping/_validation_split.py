@@ -210,7 +210,15 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
     """
     check_split(split)
     if split is not None and not isinstance(split, str):
-        train, val = next(iter(split.split(X, y, groups)), ((), ()))
+        try:
+            train, val = next(iter(split.split(X, y, groups)), ((), ()))
+        except ValueError as exc:
+            if groups is None and "groups" in str(exc):
+                raise ValueError(
+                    f"validation_split={split} needs groups: pass them to fit, as "
+                    "cross_val_score(..., params={'groups': groups}) does."
+                ) from exc
+            raise
         if len(train) == 0 or len(val) == 0:
             raise ValueError(
                 "The 'validation_split' parameter must give a split with rows to train "

@@ -23,6 +23,10 @@ class HBlockSplit(BaseCrossValidator):
     can be left out of the training part, so that neighbours which resemble each
     other, or windows which share samples, are never on both sides.
 
+    `split`, and with it `cross_val_score`, does not use the validation blocks, a fifth
+    of the rows: set ``n_validation_blocks=0`` to train on them if nothing is stopped
+    early or tuned. `split_with_validation` yields all three parts.
+
     Parameters
     ----------
     n_blocks : int, default=10
@@ -51,6 +55,12 @@ class HBlockSplit(BaseCrossValidator):
         each test row. Counted within the row's own series, without wrapping. For
         overlapping windows, :func:`recommended_gap` says how many share samples.
 
+    past_only : bool, default=False
+        Whether to train only on the blocks before the stretch, as one has to if the
+        model is to predict the future. Then the blocks after it are not used, the
+        first stretch follows at least one block of training, the last one ends with
+        the last block, and `circular` has no effect.
+
     evaluate_on : {"test", "validation"}, default="test"
         The second part that `split` yields: ``"test"`` to measure a model,
         ``"validation"`` to tune it. Over all folds every row is in either part; to
@@ -61,7 +71,7 @@ class HBlockSplit(BaseCrossValidator):
     --------
     sliding_windows : Cut series into windows.
     recommended_gap : The gap that keeps overlapping windows apart.
-    sklearn.model_selection.TimeSeriesSplit : Trains on the past only.
+    sklearn.model_selection.TimeSeriesSplit : Trains on the past only, without groups.
 
     Notes
     -----
@@ -107,6 +117,17 @@ class HBlockSplit(BaseCrossValidator):
     [0 1 2 9] [4] [6 7]
     [0 1 2 3 4] [6] [8 9]
 
+    Trained on the past only:
+
+    >>> cv = HBlockSplit(
+    ...     n_blocks=5, n_validation_blocks=1, n_test_blocks=1, past_only=True
+    ... )
+    >>> for train, validation, test in cv.split_with_validation(X):
+    ...     print(train, validation, test)
+    [0 1] [2 3] [4 5]
+    [0 1 2 3] [4 5] [6 7]
+    [0 1 2 3 4 5] [6 7] [8 9]
+
     As any splitter, here with two recordings of each kind of flower:
 
     >>> from sklearn.datasets import load_iris
@@ -115,7 +136,11 @@ class HBlockSplit(BaseCrossValidator):
     >>> X, y = load_iris(return_X_y=True)
     >>> recording = np.repeat(np.arange(6), 25)
     >>> scores = cross_val_score(
-    ...     LogisticRegression(max_iter=500), X, y, groups=recording, cv=HBlockSplit(5)
+    ...     LogisticRegression(max_iter=500),
+    ...     X,
+    ...     y,
+    ...     groups=recording,
+    ...     cv=HBlockSplit(5, n_validation_blocks=0),
     ... )
     >>> len(scores)
     5
@@ -131,6 +156,7 @@ class HBlockSplit(BaseCrossValidator):
         "step": [integer_from(1)],
         "circular": ["boolean"],
         "gap": [integer_from(0)],
+        "past_only": ["boolean"],
         "evaluate_on": [StrOptions({"test", "validation"})],
     }
 
@@ -143,6 +169,7 @@ class HBlockSplit(BaseCrossValidator):
         step=1,
         circular=True,
         gap=0,
+        past_only=False,
         evaluate_on="test",
     ):
         self.n_blocks = n_blocks
@@ -151,6 +178,7 @@ class HBlockSplit(BaseCrossValidator):
         self.step = step
         self.circular = circular
         self.gap = gap
+        self.past_only = past_only
         self.evaluate_on = evaluate_on
         self._check_parameters()
 
@@ -167,10 +195,7 @@ class HBlockSplit(BaseCrossValidator):
         n_splits : int
         """
         self._check_parameters()
-        n_validation, n_test = self._n_parts()
-        if self.circular:
-            return -(-self.n_blocks // self.step)
-        return (self.n_blocks - n_validation - n_test) // self.step + 1
+        return len(self._starts())
 
     def split(self, X, y=None, groups=None):
         """Yield the row numbers of the training and the evaluation part of each fold.
@@ -240,19 +265,26 @@ class HBlockSplit(BaseCrossValidator):
         self._check_parameters()
         series = self._find_series(X, groups)
         cells = _Cells(series.sizes, self.n_blocks, self.gap)
-        folds = [
-            cells.roles(self._roles_of_blocks(k)) for k in range(self.get_n_splits())
-        ]
+        folds = [cells.roles(self._roles_of_blocks(start)) for start in self._starts()]
         for k, roles in enumerate(folds):
             self._check_parts(k, cells.count_rows(roles))
         self._warn_of_untrained_series(series, cells, folds)
         for roles in folds:
             yield series.to_row_order(cells.spread(roles))
 
-    def _roles_of_blocks(self, fold):
+    def _starts(self):
+        """Return the first block of the stretch of each fold."""
+        last = self.n_blocks - sum(self._n_parts())
+        if self.past_only:
+            return range(last, 0, -self.step)[::-1]
+        return range(0, self.n_blocks if self.circular else last + 1, self.step)
+
+    def _roles_of_blocks(self, start):
         n_validation, n_test = self._n_parts()
         roles = np.full(self.n_blocks, _TRAIN, dtype=np.uint8)
-        stretch = fold * self.step + np.arange(n_validation + n_test)
+        if self.past_only:
+            roles[start:] = _DROPPED
+        stretch = start + np.arange(n_validation + n_test)
         stretch %= self.n_blocks
         roles[stretch[:n_validation]] = _VALIDATION
         roles[stretch[n_validation:]] = _TEST

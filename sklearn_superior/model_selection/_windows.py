@@ -57,7 +57,9 @@ class Windows(NamedTuple):
     start: np.ndarray
 
 
-def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majority"):
+def sliding_windows(
+    X, y=None, *, length, overlap=0.75, groups=None, label="majority", times=None
+):
     """Cut series into overlapping windows of equal length.
 
     Parameters
@@ -84,6 +86,10 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
         The label of a window: the most frequent one (of several, the first in
         sorted order), that of the last time point, or the only one, with windows
         of mixed labels dropped.
+
+    times : array-like of shape (n_timepoints,), default=None
+        The time of every time point: numbers, dates or text that sorts as time does.
+        It is used to check only: a time that steps back within a series is an error.
 
     Returns
     -------
@@ -149,6 +155,8 @@ def sliding_windows(X, y=None, *, length, overlap=0.75, groups=None, label="majo
     check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
     step = _step(length, overlap)
     series = find_series(X, groups)
+    if times is not None:
+        _check_times(times, X, series, named=groups is not None)
     begin, owner = _window_starts(series, length, step, named=groups is not None)
     window_y = None
     if y is not None:
@@ -220,6 +228,29 @@ def _window_starts(series, length, step, *, named):
     owner = np.repeat(np.arange(len(sizes)), counts)
     number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     return (np.cumsum(sizes) - sizes)[owner] + number * step, owner
+
+
+def _check_times(times, X, series, *, named):
+    """Raise an error if time is missing or steps back within a series."""
+    check_consistent_length(X, times)
+    times = np.asarray(times)
+    if times.ndim != 1:
+        raise ValueError(f"times must have one column. Got shape {times.shape}.")
+    is_missing = times != times  # as NaN and NaT are
+    if is_missing.any():
+        raise ValueError(f"times must not be missing. Row {is_missing.argmax()} is.")
+    times = series.lay_out(times)
+    ends = np.cumsum(series.sizes)[:-1]
+    steps_back = np.asarray(times[1:] < times[:-1], dtype=bool)
+    steps_back[ends - 1] = False  # where another series begins
+    if steps_back.any():
+        place = int(steps_back.argmax())
+        owner = np.searchsorted(ends, place, side="right")
+        where = f" of group {series.names[owner].item()!r}" if named else ""
+        raise ValueError(
+            f"times must not step back within a series. {times[place + 1]} follows "
+            f"{times[place]} in the rows{where}: sort X, y and groups by time first."
+        )
 
 
 def _encode_labels(X, y, label):

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_superior.utils._optional import import_optional
 
-ROLES = ("train", "validation", "test", "gap")
+ROLES = ("train", "validation", "test", "left out")
 # Colours that colour-blind readers tell apart, also in grey.
 _COLOURS = ("#9ecae1", "#E69F00", "#b2182b", "#f7f7f7")
 
@@ -18,7 +18,7 @@ class HBlockDisplay:
     ----------
     roles : ndarray of shape (n_folds, n_rows)
         The role of every row in every fold: 0 to train, 1 to validate, 2 to test, 3
-        for none of these, as in a gap.
+        for none of these, as in a gap or in the future.
 
     groups : array-like of shape (n_rows,), default=None
         The group of every row. The rows of a group are drawn side by side.
@@ -83,7 +83,7 @@ class HBlockDisplay:
                 warnings.simplefilter("ignore", UserWarning)
                 folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
         n_rows = len(X)
-        roles = np.full((len(folds), n_rows), ROLES.index("gap"), dtype=np.int8)
+        roles = np.full((len(folds), n_rows), ROLES.index("left out"), dtype=np.int8)
         for fold, parts in enumerate(folds):
             for role, rows in enumerate(parts):
                 roles[fold, np.asarray(rows, dtype=int)] = role

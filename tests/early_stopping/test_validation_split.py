@@ -185,3 +185,14 @@ def test_rows_of_any_table(kind):
     assert_array_equal(values, X[[5, 2]])
     assert_array_equal(part.y, y[[5, 2]])
     assert part.sample_weight.tolist() == [5, 2]
+
+
+def test_a_split_that_needs_groups_says_where_to_pass_them():
+    X, y = make_classification(60, random_state=0)
+    model = EarlyStoppingClassifier(
+        GradientBoostingClassifier(n_estimators=2),
+        validation_split=GroupShuffleSplit(random_state=0),
+    )
+    with pytest.raises(ValueError, match=r"needs groups: pass them to fit"):
+        model.fit(X, y)
+    model.fit(X, y, groups=np.arange(60) // 6)

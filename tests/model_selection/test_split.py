@@ -2,6 +2,7 @@
 
 import pickle
 from copy import deepcopy
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    TimeSeriesSplit,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -31,7 +33,9 @@ from tests.logistic_path import logistic_path, path_scores
 IRIS = load_iris(return_X_y=True)
 
 
-def reference_folds(n_rows, groups, n_blocks, n_val, n_test, step, circular, gap):
+def reference_folds(
+    n_rows, groups, n_blocks, n_val, n_test, step, circular, gap, past_only
+):
     """All folds as lists of rows, one row after the other, in plain Python."""
     groups = [0] * n_rows if groups is None else list(groups)
     members = {g: [r for r in range(n_rows) if groups[r] == g] for g in set(groups)}
@@ -39,7 +43,10 @@ def reference_folds(n_rows, groups, n_blocks, n_val, n_test, step, circular, gap
     for rows in members.values():
         for number, part in enumerate(np.array_split(rows, n_blocks)):
             block_of.update(dict.fromkeys(part.tolist(), number))
-    if circular:
+    if past_only:
+        last = n_blocks - n_val - n_test
+        starts = [s for s in range(1, last + 1) if (last - s) % step == 0]
+    elif circular:
         starts = list(range(0, n_blocks, step))
     else:
         starts = [s for s in range(0, n_blocks, step) if s + n_val + n_test <= n_blocks]
@@ -57,6 +64,8 @@ def reference_folds(n_rows, groups, n_blocks, n_val, n_test, step, circular, gap
                 elif block_of[row] in val_blocks:
                     if not near_blocks & test_blocks:
                         val.append(row)
+                elif past_only and block_of[row] > start:
+                    continue
                 elif not near_blocks & (test_blocks | val_blocks):
                     train.append(row)
         folds.append((sorted(train), sorted(val), sorted(test)))
@@ -86,6 +95,7 @@ def problems(draw):
         "step": draw(st.integers(1, n_blocks)),
         "circular": draw(st.booleans()),
         "gap": draw(st.integers(0, 8)),
+        "past_only": draw(st.booleans()),
     }
     return n_rows, groups, options
 
@@ -135,9 +145,34 @@ def test_blocks_are_those_of_array_split(problem):
 @given(problem=problems())
 def test_parts_are_disjoint_and_with_no_gap_complete(problem):
     n_rows, groups, options = problem
-    cv = HBlockSplit(**options | {"gap": 0})
+    cv = HBlockSplit(**options | {"gap": 0, "past_only": False})
     for fold in cv.split_with_validation(np.zeros(n_rows), groups=groups):
         assert_array_equal(np.sort(np.concatenate(fold)), np.arange(n_rows))
+
+
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
+@given(problem=problems())
+def test_past_only_keeps_the_order_of_time(problem):
+    n_rows, groups, options = problem
+    cv = HBlockSplit(**options | {"gap": 0, "past_only": True})
+    folds = list(cv.split_with_validation(np.zeros(n_rows), groups=groups))
+    groups = np.zeros(n_rows) if groups is None else groups
+    for name in np.unique(groups):
+        own = np.flatnonzero(groups == name)
+        for parts in folds:
+            parts = [np.intersect1d(rows, own) for rows in parts]
+            parts = [rows for rows in parts if len(rows)]
+            for before, after in pairwise(parts):
+                assert before.max() < after.min()
+        assert own[-1] in folds[-1][2]  # the last fold tests the end
+
+
+def test_past_only_is_time_series_split():
+    X = np.zeros((12, 1))
+    ours = HBlockSplit(6, n_validation_blocks=0, n_test_blocks=1, past_only=True)
+    for one, other in zip(ours.split(X), TimeSeriesSplit(5).split(X), strict=True):
+        for part, expected in zip(one, other, strict=True):
+            assert_array_equal(part, expected)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +229,7 @@ def test_repr_clone_and_pickle():
     cv = HBlockSplit(8, n_test_blocks=2, gap=3)
     text = (
         "HBlockSplit(circular=True, evaluate_on='test', gap=3, n_blocks=8,\n"
-        "      n_test_blocks=2, n_validation_blocks=None, step=1)"
+        "      n_test_blocks=2, n_validation_blocks=None, past_only=False, step=1)"
     )
     assert repr(cv) == text
     for copied in (clone(cv, safe=False), deepcopy(cv), pickle.loads(pickle.dumps(cv))):

@@ -243,3 +243,53 @@ def test_text_columns_are_refused():
         sliding_windows(frame, length=2)
     with pytest.raises(ValueError, match="X must hold numbers. Got dtype <U1"):
         sliding_windows(np.array(["a", "b", "c"]), length=2)
+
+
+def as_text(times):
+    return [f"2026-11-17T{int(t):02}:00" for t in times]
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.asarray,
+        list,
+        as_text,
+        lambda t: np.datetime64("2026-11-17") + np.asarray(t).astype("timedelta64[h]"),
+        lambda t: (
+            pd.Series(pd.Timestamp("2026-11-17", tz="UTC")).repeat(len(t))
+            + pd.to_timedelta(np.asarray(t), unit="h")
+        ),
+    ],
+)
+def test_times_that_step_back_are_told(convert):
+    X, groups = np.arange(12.0), np.repeat(["a", "b"], 6)
+    times = np.r_[5:11, 0:6].astype(float)  # another series may begin earlier
+    expected = sliding_windows(X, length=3, groups=groups)
+    checked = sliding_windows(X, length=3, groups=groups, times=convert(times))
+    assert_array_equal(checked.X, expected.X)
+    times[8] = times[7]  # equal times do not step back
+    sliding_windows(X, length=3, groups=groups, times=convert(times))
+    times[9] = 0
+    with pytest.raises(ValueError, match=r"times must not step back.*group 'b'"):
+        sliding_windows(X, length=3, groups=groups, times=convert(times))
+    # Rows of series that are not adjacent are compared with their own.
+    order = np.argsort(np.tile(np.arange(6), 2), kind="stable")
+    mixed = {"groups": groups[order]}
+    sliding_windows(X, length=3, times=convert(np.repeat(np.arange(6.0), 2)), **mixed)
+    with pytest.raises(ValueError, match=r"rows: sort X"):
+        sliding_windows(X, length=3, times=convert(np.tile(np.arange(6.0), 2)))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([0.0, np.nan, 1.0], "times must not be missing. Row 1 is"),
+        (np.array(["2026", "NaT", "2027"], dtype="datetime64[Y]"), "missing. Row 1"),
+        ([0.0, 1.0], "inconsistent numbers of samples"),
+        (np.zeros((3, 2)), "times must have one column"),
+    ],
+)
+def test_bad_times(times, message):
+    with pytest.raises(ValueError, match=message):
+        sliding_windows(np.arange(3.0), length=2, times=times)

@@ -185,7 +185,7 @@ def test_blocks():
             assert_array_equal(np.flatnonzero(display.roles[fold] == role), rows)
     assert_array_equal(display.image_.get_array(), display.roles)
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels == ["train", "validation", "test", "gap"]
+    assert labels == ["train", "validation", "test", "left out"]
     borders = [x for line in display.ax_.get_lines() for x in line.get_xdata()]
     assert 30 in borders
 
