@@ -21,6 +21,8 @@ collect_ignore_glob = ["doc/*.py"]
 collect_ignore = []
 if find_spec("sklearn.callback") is None:  # what they show came with 1.8 and 1.9
     collect_ignore += ["doc/choose_then_calibrate.rst", "doc/early_stopping.rst"]
+if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback")):
+    collect_ignore += ["doc/neighbours.rst"]
 if find_spec("torch") is None:
     collect_ignore += [
         "doc/neural_network.rst",

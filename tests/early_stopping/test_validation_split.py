@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
