@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in several processes at once.
 WORKERS := -n auto --maxprocesses 4
 
-.PHONY: help demo test test-slow test-oldest lint format types coverage doc benchmark clean
+.PHONY: help demo test test-slow test-oldest lint format types coverage doc dist benchmark clean
 
 help:
 	@echo "make demo       run examples/quickstart.py"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint       ruff check and format check (make format: apply both)"
 	@echo "make types      mypy;  make coverage: tests with branch coverage"
 	@echo "make doc        build the documentation into doc/_build/html"
+	@echo "make dist       build the wheel and the sdist, and check them"
 	@echo "make benchmark  speed and memory as ratios against peers"
 
 demo: .venv/.installed-demo
@@ -50,6 +51,12 @@ coverage: .venv/.installed-test
 
 doc: .venv/.installed-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
+
+dist: .venv/bin/python
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
 
 benchmark: .venv/.installed-test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
