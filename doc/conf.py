@@ -91,7 +91,8 @@ def read_markdown(app, path, parent, content):
     """Turn the little Markdown that the list of changes uses into reStructuredText."""
     if path.suffix == ".md":
         text = re.sub(r"`([^`]+)`", r"``\1``", content[0])
-        for mark, line in (("##", "-"), ("#", "=")):
+        text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", text)
+        for mark, line in (("###", "~"), ("##", "-"), ("#", "=")):
             text = re.sub(
                 rf"^{mark} (.+)$",
                 lambda match, line=line: f"{match[1]}\n{line * len(match[1])}",

@@ -12,8 +12,10 @@ FOLDER = Path(__file__).parent / "_static"
 def draw_home():
     """Draw the Brier score and PBS over all forecasts of three classes."""
     fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    colours = {"vmin": 0, "vmax": 2 + 2 / 3, "colorbar": False}  # those of PBS
     for rule, ax in zip(("brier", "penalized_brier"), axes, strict=True):
-        ScoringRuleDisplay.from_rule(rule, ax=ax)
+        display = ScoringRuleDisplay.from_rule(rule, ax=ax, **colours)
+    fig.colorbar(display.mesh_, ax=axes, label="loss", shrink=0.75)
     return fig
 
 

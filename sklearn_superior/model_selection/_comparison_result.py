@@ -333,15 +333,18 @@ class StoppingRuleComparison:
         return Records(walk_path(self.trajectories, rule, penalties, self.judges))
 
     def plot(self, ax=None, *, fold=0, repeat=0):
-        """Draw the validation scores of one training over its stages.
+        """Draw the validation scores over the stages, of one training or of all.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw. If None, a new figure is made.
 
-        fold, repeat : int, default=0
-            Which training.
+        fold : int or "all", default=0
+            Which training; with ``"all"`` those of all folds and repeats.
+
+        repeat : int, default=0
+            Which training of the fold.
 
         Returns
         -------

@@ -66,6 +66,7 @@ class ScoringRuleDisplay:
         ax=None,
         vmin=None,
         vmax=None,
+        colorbar=True,
         **options,
     ):
         """Draw a rule.
@@ -84,6 +85,9 @@ class ScoringRuleDisplay:
         vmin, vmax : float, default=None
             Losses at the ends of the colours, to draw several rules alike.
 
+        colorbar : bool, default=True
+            Whether to draw a colour bar.
+
         **options
             Options of the loss, such as ``penalty="minimal"``.
 
@@ -101,9 +105,10 @@ class ScoringRuleDisplay:
             **{"penalty": penalty} | options,
         )
         title = rule.replace("_", " ").replace("brier", "Brier score")
-        return cls(forecasts, losses, title=title).plot(ax=ax, vmin=vmin, vmax=vmax)
+        colours = {"vmin": vmin, "vmax": vmax, "colorbar": colorbar}
+        return cls(forecasts, losses, title=title).plot(ax=ax, **colours)
 
-    def plot(self, ax=None, *, vmin=None, vmax=None):
+    def plot(self, ax=None, *, vmin=None, vmax=None, colorbar=True):
         """Draw the rule.
 
         Parameters
@@ -113,6 +118,9 @@ class ScoringRuleDisplay:
 
         vmin, vmax : float, default=None
             Losses at the ends of the colours, to draw several rules alike.
+
+        colorbar : bool, default=True
+            Whether to draw a colour bar.
 
         Returns
         -------
@@ -134,7 +142,8 @@ class ScoringRuleDisplay:
         for a, b in ((0, 1), (1, 2), (0, 2)):
             middle = (_CORNERS[a] + _CORNERS[b]) / 2
             ax.plot(*zip(_CENTRE, middle, strict=True), color="white", linewidth=2)
-        self.figure_.colorbar(self.mesh_, ax=ax, label="loss", shrink=0.75)
+        if colorbar:
+            self.figure_.colorbar(self.mesh_, ax=ax, label="loss", shrink=0.75)
         ax.text(*_CORNERS[0] + [0, 0.03], "true class", ha="center", va="bottom")
         ax.text(*_CORNERS[1] - [0, 0.03], "class 1", ha="center", va="top")
         ax.text(*_CORNERS[2] - [0, 0.03], "class 2", ha="center", va="top")

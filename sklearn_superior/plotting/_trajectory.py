@@ -14,13 +14,15 @@ class StoppingTrajectoryDisplay:
     """Scores on validation data over the stages of training, and what they choose.
 
     Every curve is scaled to its own range, so that shapes and best points compare. A
-    filled marker is the best of all stages, a hollow one the choice of early stopping.
-    The legend shows the correlation with the target.
+    filled marker is the best of all stages (the checkpoint, CP), a hollow one the
+    choice of early stopping (ES). The legend shows the correlation with the target over
+    all stages. Of several trainings the curves are thin, with the checkpoint of each,
+    and their mean is thick; the correlation is the mean.
 
     Parameters
     ----------
-    trajectory : sklearn_superior.model_selection.Trajectory
-        The scores of one training.
+    trajectory : sklearn_superior.model_selection.Trajectory or list of them
+        The scores of one training, or of several with the same number of stages.
 
     rules : list of str
         The rules to draw.
@@ -77,15 +79,18 @@ class StoppingTrajectoryDisplay:
 
     @classmethod
     def from_comparison(cls, comparison, *, fold=0, repeat=0, rules=None, ax=None):
-        """Draw one training of a comparison.
+        """Draw one training of a comparison, or all of them.
 
         Parameters
         ----------
         comparison : StoppingRuleComparison
             Result of `compare_stopping_rules`.
 
-        fold, repeat : int, default=0
-            Which training.
+        fold : int or "all", default=0
+            Which training; with ``"all"`` those of all folds and repeats.
+
+        repeat : int, default=0
+            Which training of the fold.
 
         rules : list of str, default=None
             The rules to draw. None is all.
@@ -97,16 +102,19 @@ class StoppingTrajectoryDisplay:
         -------
         display : StoppingTrajectoryDisplay
         """
-        for trajectory in comparison.trajectories:
-            if (trajectory.fold, trajectory.repeat) == (fold, repeat):
-                break
-        else:
+        found = [
+            trajectory
+            for trajectory in comparison.trajectories
+            if fold == "all" or (trajectory.fold, trajectory.repeat) == (fold, repeat)
+        ]
+        if not found:
             units = [(t.fold, t.repeat) for t in comparison.trajectories]
             raise ValueError(
-                f"fold and repeat must be one of {units}. Got ({fold}, {repeat})."
+                f"fold and repeat must be one of {units}, or fold must be 'all'. Got "
+                f"({fold!r}, {repeat})."
             )
         display = cls(
-            trajectory,
+            found if fold == "all" else found[0],
             comparison.rules if rules is None else rules,
             scoring=comparison.scoring,
             n_iter_no_change=comparison.n_iter_no_change,
@@ -133,11 +141,15 @@ class StoppingTrajectoryDisplay:
         if ax is None:
             _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, {}
+        several = isinstance(self.trajectory, list | tuple)
+        self._trajectories = list(self.trajectory) if several else [self.trajectory]
         others = iter(_OTHERS * len(self.rules))
         for rule in self.rules:
+            if rule == "last":  # which looks at no score
+                continue
             plain = rule.removeprefix("penalized_")
             colour = _COLOURS.get(plain) or next(others)
-            line = "-" if rule != plain else "--"
+            line = "--" if rule in _COLOURS else "-"
             self._draw(rule, colour, line, width=1.6, label=self._label(rule))
         self._draw("target", "black", "-", width=2.4, label=self.scoring)
         ax.set_xlabel("stage")
@@ -154,28 +166,42 @@ class StoppingTrajectoryDisplay:
         return self
 
     def _label(self, rule):
-        r = self.trajectory.correlation(rule)
+        found = np.array([t.correlation(rule) for t in self._trajectories])
+        r = found[np.isfinite(found)].mean() if np.isfinite(found).any() else np.nan
         return f"{rule.replace('_', ' ')} (r = {r:.2f})"
 
     def _draw(self, name, colour, line, *, width, label):
-        scores = np.asarray(self.trajectory.validation[name], dtype=float)
-        span = np.nanmax(scores) - np.nanmin(scores)
-        scaled = (scores - np.nanmin(scores)) / (span or 1.0)
+        curves = [_scale(t.validation[name]) for t in self._trajectories]
+        is_single = len(curves) == 1
+        if not is_single:
+            self.ax_.plot(np.transpose(curves), color=colour, linewidth=0.6, alpha=0.35)
         (self.lines_[name],) = self.ax_.plot(
-            scaled, line, color=colour, linewidth=width, label=label
+            np.nanmean(curves, axis=0), line, color=colour, linewidth=width, label=label
         )
-        for selection, face in (("CP", colour), ("ES", "white")):
-            stage, _ = self.trajectory.choose(
-                name, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
+        for trajectory, curve in zip(self._trajectories, curves, strict=True):
+            self._mark(trajectory, curve, name, "CP", colour, 8 if is_single else 4)
+            if is_single:
+                self._mark(trajectory, curve, name, "ES", colour, 4.5)
+
+    def _mark(self, trajectory, curve, name, selection, colour, size):
+        stage, _ = trajectory.choose(
+            name, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
+        )
+        if stage is not None:
+            self.ax_.plot(
+                stage,
+                curve[stage],
+                marker="o",
+                markersize=size,
+                markerfacecolor=colour if selection == "CP" else "white",
+                markeredgecolor=colour,
+                linestyle="none",
+                zorder=3,
             )
-            if stage is not None:
-                self.ax_.plot(
-                    stage,
-                    scaled[stage],
-                    marker="o",
-                    markersize=8 if selection == "CP" else 4.5,
-                    markerfacecolor=face,
-                    markeredgecolor=colour,
-                    linestyle="none",
-                    zorder=3,
-                )
+
+
+def _scale(scores):
+    """Scale scores to the range from 0 to 1."""
+    scores = np.asarray(scores, dtype=float)
+    span = np.nanmax(scores) - np.nanmin(scores)
+    return (scores - np.nanmin(scores)) / (span or 1.0)

@@ -104,6 +104,26 @@ def test_trajectory_of_other_rules_and_constant_scores():
     assert np.isfinite(display.lines_["target"].get_ydata()).all()
 
 
+def test_trajectories_of_all_folds():
+    scores = [
+        {"brier": [0.0, 1.0, 0.5], "target": [0.0, 0.5, 1.0]},
+        {"brier": [4.0, 2.0, 0.0], "target": [1.0, 2.0, 3.0]},
+    ]
+    trajectories = [Trajectory(k, 0, s, s) for k, s in enumerate(scores)]
+    comparison = StoppingRuleComparison(trajectories, ["brier", "last"])
+    display = comparison.plot(fold="all")
+    assert list(display.lines_) == ["brier", "target"]  # the last stage has no score
+    assert_allclose(display.lines_["brier"].get_ydata(), [0.5, 0.75, 0.25])
+    r = np.mean([np.corrcoef(s["brier"], s["target"])[0, 1] for s in scores])
+    assert display.lines_["brier"].get_label() == f"brier (r = {r:.2f})"
+    chosen = [
+        line.get_xdata()[0] for line in display.ax_.lines if line.get_marker() == "o"
+    ]
+    assert chosen == [1, 0, 2, 2]
+    with pytest.raises(ValueError, match="or fold must be 'all'"):
+        comparison.plot(fold=2)
+
+
 def make_path():
     path = [
         {"penalty": "0", "value": 0.0, "test_score": 0.5, "test_error": 0.4},
