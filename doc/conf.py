@@ -4,6 +4,8 @@ import os
 import re
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
+# The examples are small; several threads only get in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -25,7 +27,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "replication"]
+exclude_patterns = ["_build", "replication", "evidence"]
 nitpicky = False
 
 # The examples in the order in which they are best read; others come last.
@@ -73,7 +75,7 @@ html_sidebars = dict.fromkeys(
 )
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
-html_extra_path = ["replication/report.html"]
+html_extra_path = ["replication/report.html", "evidence/evidence.html"]
 html_math_renderer = "mathml"
 
 
