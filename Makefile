@@ -65,7 +65,7 @@ clean:
 	rm -rf .venv .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info
 
 # The extras that each job needs.
-EXTRAS_demo := [plot,torch]
+EXTRAS_demo := [plot]
 EXTRAS_test := [test]
 EXTRAS_doc := [doc]
 
