@@ -94,7 +94,7 @@ class PooledDifferenceDisplay:
                 fmt="o",
                 markersize=5,
                 capsize=3,
-                color=_COLOURS[k % len(_COLOURS)],
+                color=_COLOURS[0 if only_pooled else k % len(_COLOURS)],
                 label=rule.replace("_", " "),
             )
         ax.axvline(0, color="grey", linewidth=1)

@@ -86,11 +86,11 @@ def make_parts(evidence, damaged=(), home=None):
         Bullets(list(answer(evidence))),
         Figures(
             [_draw_forest(evidence), _draw_paths(evidence)],
-            "Left: F1 on test data of the stage that a rule chooses, minus that of the "
-            "log loss: mean over the data sets with its 95 % interval; the grey band "
-            f"is ±{PLAN['margin']} points. Right: F1 of the stage that is chosen by "
-            "the Brier score plus a penalty times the error rate, minus that without a "
-            "penalty.",
+            "First: F1 on test data of the stage that a rule chooses, minus that of "
+            "the log loss: mean over the data sets with its 95 % interval; the grey "
+            f"band is ±{PLAN['margin']} points. Second: F1 of the stage that is chosen "
+            "by the Brier score plus a penalty times the error rate, minus that "
+            "without a penalty.",
         ),
         Paragraph(_budget(evidence)),
         *_answer_paper(evidence),
@@ -136,17 +136,22 @@ def answer(evidence):
         "refined_penalized_brier", BASELINE, judge="calibrated_log_loss"
     )
     yield (
-        "After recalibration the test log loss of the stage that refined PBS chooses "
-        f"is {'lower' if cost['difference'] > 0 else 'higher'} than that of the log "
-        f"loss's own choice by {abs(cost['difference']):.3f} (95 % interval "
-        f"{interval(-cost['high'], -cost['low'], 3)})."
+        "Probabilities do not suffer: with refined PBS instead of the log loss the "
+        "log loss on test data, after recalibration, changes by "
+        f"{signed(-cost['difference'], 3)} "
+        f"({interval(-cost['high'], -cost['low'], 3)})."
+        if cost["difference"] > 0
+        else "It has a price: with refined PBS instead of the log loss the log loss on "
+        f"test data, after recalibration, rises by {signed(-cost['difference'], 3)} "
+        f"({interval(-cost['high'], -cost['low'], 3)})."
     )
 
 
 def _say(row):
     points = _in_points(row)
+    rule, baseline = (SHORT[row[k]].split(" (")[0] for k in ("rule", "baseline"))
     return (
-        f"{SHORT[row['rule']]} instead of {SHORT[row['baseline']]} changes F1 by "
+        f"{rule} instead of {baseline} changes F1 by "
         f"{signed(points['difference'])} points "
         f"({interval(points['low'], points['high'])}), "
         f"{judge_interval(points, PLAN['margin'])}"

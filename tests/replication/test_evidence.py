@@ -217,7 +217,7 @@ def test_report(tmp_path, capsys):
     for question in PLAN["questions"]:
         assert f"## {question}" in text
     assert "pages/index.html" in text
-    assert "accuracy instead of log loss (LL) changes F1 by +4.50 points" in text
+    assert "accuracy instead of log loss changes F1 by +4.50 points" in text
     assert "18 of 1515 planned trainings" in text
     page = html.read_text()
     assert page.count("<img") == 2
