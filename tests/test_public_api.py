@@ -137,7 +137,9 @@ def test_version_is_the_installed_one():
     assert metadata.version("sklearn-superior") == sklearn_superior.__version__
 
 
-def test_readme_code_runs(capsys):
+def test_readme_code_runs(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("skops")
+    monkeypatch.chdir(tmp_path)  # it leaves a checkpoint
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     assert blocks

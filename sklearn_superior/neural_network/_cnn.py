@@ -40,7 +40,7 @@ _SCORE_ATTRIBUTES = (
 class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Convolutional network for windows of signals, stopped early by any scorer.
 
-    Convolutions along time, then a dense layer, as in the experiments of the paper on
+    Convolutions along time, then a dense layer, after the network of the paper on
     superior scoring rules [1]_. It trains on a GPU where there is one. After every
     epoch the validation data is scored, and the weights of the best epoch are kept.
     Needs PyTorch.
@@ -199,6 +199,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     part gets probability 0. Ctrl-C during `fit` ends training with a warning and keeps
     the best epoch so far; in a search or cross-validation that is one fit of many.
     ``set_callbacks(ProgressBar())``, of `sklearn.callback`, shows the epochs.
+
+    The text of the paper does not describe its network; the authors' notebook does.
+    There, the second and the third convolution have a ReLU before the batch
+    normalisation, which is left out here.
 
     References
     ----------

@@ -5,9 +5,11 @@ from torch import nn
 
 
 def make_cnn(n_channels, length, n_classes, *, channels, kernel_size, hidden, dropout):
-    """Build the network of the paper: convolutions along time, then a dense layer.
+    """Build convolutions along time, then a dense layer.
 
-    Batch normalisation follows every convolution but the first.
+    Batch normalisation follows every convolution but the first. The network of the
+    authors' notebook has a ReLU before each of these normalisations in addition; the
+    text of the paper does not describe its network.
     """
     layers = []
     width = n_channels
