@@ -1,6 +1,8 @@
 """Nine classic tables with several classes, from a folder or from OpenML."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import fetch_openml
@@ -48,15 +50,17 @@ def load_table(name, data_home=None):
     data_home : path, default=None
         A folder with ``<name>.csv.gz``, or with a folder ``tabular`` that has it: the
         class is the last column. What is not there comes from OpenML, and is kept in
-        this folder.
+        this folder. If None, the environment variable ``SKLEARN_SUPERIOR_DATA`` names
+        the folder.
     """
     info = TABLES[name]
-    for folder in () if data_home is None else (data_home, data_home / "tabular"):
+    home = data_home or os.environ.get("SKLEARN_SUPERIOR_DATA")
+    for folder in () if home is None else (Path(home), Path(home) / "tabular"):
         path = folder / f"{name}.csv.gz"
         if path.exists():
             pandas = import_optional("pandas", caller="--plan rules", extra="pandas")
             return _check(pandas.read_csv(path), info, path)
-    return _fetch(info, data_home)
+    return _fetch(info, home)
 
 
 def _fetch(info, data_home):

@@ -300,3 +300,13 @@ def test_tables_of_a_folder(name):
     for start in (0, 5):  # every row is tested once in each partition
         tested = np.concatenate([test for _, _, test in task.folds[start : start + 5]])
         assert sorted(tested) == list(range(len(task.y)))
+
+
+def test_the_folder_of_the_tables_can_be_set(monkeypatch, tmp_path):
+    frame = pd.DataFrame({k: np.arange(990.0) for k in "abcdefghij"})
+    frame.assign(target=np.arange(990) % 11).to_csv(
+        tmp_path / "vowel.csv.gz", index=False
+    )
+    monkeypatch.setenv("SKLEARN_SUPERIOR_DATA", str(tmp_path))
+    X, _ = _tables.load_table("vowel")
+    assert X.shape == (990, 10)
