@@ -37,9 +37,10 @@ HBlockDisplay.from_splitter(GroupKFold(3), X, groups=groups)
 plt.show()
 
 # %%
-# Blocks: each recording is cut into ten stretches. A fifth of them validates, three
-# tenths test and the rest train, of every recording. From fold to fold the stretch
-# moves on by a block, and continues at the front when it has passed the end.
+# Each recording is cut into ten blocks. Of every recording, a fifth of the blocks
+# validates, three tenths test and the rest train. From fold to fold the validation and
+# test blocks move on by one block, and continue at the front when they have passed the
+# end.
 
 from sklearn_superior.model_selection import HBlockSplit
 
@@ -61,13 +62,13 @@ HBlockDisplay.from_splitter(HBlockSplit(10, gap=gap), X, groups=groups)
 plt.show()
 
 # %%
-# Without a validation part and with a step as long as the test part, every row is
-# tested exactly once, as in K-fold.
+# Without a validation set and with a step as long as the test set, every row is tested
+# exactly once, as in K-fold.
 
 blocks = HBlockSplit(10, n_validation_blocks=0, n_test_blocks=2, step=2, gap=gap)
 HBlockDisplay.from_splitter(blocks, X, groups=groups)
 plt.show()
 
 # %%
-# How much a shuffled K-fold can flatter a model is shown in
-# :ref:`sphx_glr_gallery_plot_leakage.py`.
+# :ref:`sphx_glr_gallery_plot_leakage.py` shows how much a shuffled K-fold can flatter a
+# model.

@@ -16,9 +16,9 @@ classes as they are. Refined rules ask of each epoch how good its probabilities 
 #
 # Synthetic recordings of eight kinds of motion are cut into windows. The network is
 # trained for 60 epochs on each fold. Every rule chooses one of its epochs by the
-# validation part; the test part shows what the choice is worth. The judges are the
+# validation set; the test set shows what the choice is worth. The judges are the
 # accuracy and the log loss, before and after the temperature that is best on the
-# validation part.
+# validation set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,9 +70,10 @@ comparison = compare_stopping_rules(
 # What each rule is worth
 # -----------------------
 #
-# The plain log loss stops first, with the best log loss as it stands: that is what it
-# asks for. Its predictions are the worst of all, and after the temperature its log loss
-# is the worst as well. The refined rules choose later epochs, with more correct
+# The figure shows CP, the checkpoint: each rule chooses the best of all epochs. The
+# plain log loss chooses the earliest, with the best log loss as it stands: that is what
+# it asks for. Its predictions are the worst of all, and after the temperature its log
+# loss is the worst as well. The refined rules choose later epochs, with more correct
 # predictions and, after the temperature, better probabilities.
 
 rows = {row["rule"]: [] for row in comparison.records}
@@ -112,7 +113,7 @@ for ax in (left, right):
 # What each penalty would choose
 # ------------------------------
 #
-# The same trainings also show what any penalty would have chosen, from none, which is
+# The same fits also show what any penalty would have chosen, from none, which is
 # the Brier score, to an infinite one, which is the accuracy. Nothing is trained again.
 
 from sklearn_superior.plotting import PenaltyPathDisplay

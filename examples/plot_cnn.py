@@ -8,8 +8,8 @@ when to stop.
 """
 
 # %%
-# Six kinds of motion, each recorded twice by a sensor of three channels. Windows of 40
-# time points overlap by 75 %.
+# Six kinds of motion, each recorded twice by a sensor with three channels. Windows of
+# 40 time points overlap by 75 %.
 
 from sklearn_superior.datasets import make_motion_signals
 from sklearn_superior.model_selection import (
@@ -44,7 +44,7 @@ print(f"{len(train)} train, {len(validation)} validate, {len(test)} test")
 # The network is that of the paper, but smaller. After every epoch the validation
 # windows are scored. No ``scoring`` is given, so the score is the penalized Brier
 # score, negated because greater scores are better. Training stops after eight epochs
-# without improvement, and the weights of the best epoch come back.
+# without improvement, and the weights of the best epoch are restored.
 
 from sklearn_superior.neural_network import CNNClassifier
 
@@ -101,9 +101,9 @@ top.text(
 plt.show()
 
 # %%
-# The training loss keeps falling in the grey stretch, the validation score no longer
-# rises: what the network learns there does not help on other blocks. The score on the
-# test blocks is an honest one, for they have had no part in any choice.
+# In the grey stretch the training loss keeps falling, but the validation score no
+# longer rises: what the network learns there does not help on other blocks. The score
+# on the test blocks is an honest one, because they have had no part in any choice.
 
 from sklearn.metrics import f1_score
 

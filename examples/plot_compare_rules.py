@@ -4,11 +4,11 @@ Which rule picks the best model?
 
 Early stopping needs a score. Does it matter which one? Here a network is trained once
 for each fold, to the last epoch, and every rule chooses among the same epochs by the
-validation part. The test part shows how good the choices are.
+validation set. The test set shows how good the choices are.
 """
 
 # %%
-# Recordings are cut into windows; blocks of time make the folds, with a gap where
+# Recordings are cut into windows. The folds consist of blocks of time, with a gap where
 # windows overlap.
 
 from sklearn.neural_network import MLPClassifier
@@ -31,7 +31,8 @@ X = windows.X.reshape(len(windows.X), -1)
 
 # %%
 # One call trains and compares. Besides the usual rules there is the refined PBS, which
-# judges an epoch after recalibration, and ``"last"``, which makes no choice at all.
+# judges an epoch after recalibration, and ``"last"``, which makes no choice at all. The
+# table shows CP, the checkpoint: each rule chooses the best of all epochs.
 
 network = MLPClassifier(64, batch_size=32, learning_rate_init=3e-3, max_iter=60)
 comparison = compare_stopping_rules(
@@ -57,10 +58,10 @@ checkpoints = frame[frame["selection"] == "CP"]
 print(checkpoints[columns].round(3).to_string(index=False))
 
 # %%
-# The log loss stops early: it rises as soon as the network becomes too sure of itself,
-# while the network still learns to tell the classes apart. The penalized rules wait
-# longer, because the errors still become fewer. The intervals are wide: five folds of
-# one data set show what can happen, and prove nothing about other data.
+# The log loss chooses an early epoch: it rises as soon as the network becomes too sure
+# of itself, while the network still learns to tell the classes apart. The penalized
+# rules wait longer, because the errors still become fewer. The intervals are wide: five
+# folds of one data set show what can happen, and prove nothing about other data.
 #
 # The figure shows all folds, each curve scaled to its range. A dot is the epoch that a
 # rule chooses in a fold; r is the correlation with F1, the mean over the folds.

@@ -8,7 +8,7 @@ all of them by the same one, here the penalized Brier score, and keeps the best 
 """
 
 # %%
-# Made-up data of five classes, in which a tenth of the labels is wrong.
+# Synthetic data with five classes, in which about one label in twelve is wrong.
 
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
@@ -25,8 +25,8 @@ X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 X_train, X_val, y_train, y_val = train_test_split(X, y, stratify=y, random_state=0)
 
 # %%
-# The budget of 300 iterations is each library's own parameter. Trees of eight leaves
-# learn at the same rate everywhere.
+# The maximum of 300 iterations is set by each library's own parameter. All of them use
+# trees of at most eight leaves and the same learning rate.
 
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier

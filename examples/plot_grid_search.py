@@ -21,7 +21,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 # %%
 # The scorer of PBS goes where any ``scoring`` goes. ``GridSearchCV`` takes several at
 # once, so every model is trained once and scored three times. ``refit`` names the
-# score that decides; here it is left open, for there are three answers.
+# score that decides. It is left open here, because there are three answers.
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -46,7 +46,7 @@ scores = {
 best = {name: neighbours[values.argmax()] for name, values in scores.items()}
 
 # %%
-# All three fall with many neighbours. At the top they part.
+# All three fall with many neighbours, but their maxima differ.
 
 import matplotlib.pyplot as plt
 
@@ -77,7 +77,7 @@ plt.show()
 # charges for both, the distance of the probabilities and the wrong votes, and takes
 # three.
 #
-# What became of the choices, on the images that none of them has seen:
+# This is how the choices do on the images that none of them has seen:
 
 from sklearn.metrics import accuracy_score, brier_score_loss
 

@@ -3,8 +3,9 @@ Random folds leak, blocks do not
 ================================
 
 Who is walking? Windows of an acceleration signal overlap by 75 %, so a random K-fold
-puts windows that share samples on both sides. The score then shows how well the
-model remembers. Blocks with a gap show how well it will do on new data.
+puts windows that share samples into both the training and the test set. The score then
+shows how well the model remembers. Blocks with a gap show how well it will do on new
+data.
 """
 
 # %%
@@ -90,5 +91,5 @@ plt.show()
 
 # %%
 # The signal has changed a little by the time a block is over, and nothing of the test
-# windows has been seen: the score of the blocks is what one can expect of the model on
-# a new stretch of the same people's walk.
+# windows has been seen in training. So the score of the blocks is what one can expect
+# of the model on a new stretch in which the same people walk.

@@ -4,7 +4,7 @@ Your own network, with Lightning
 
 Lightning trains modules of PyTorch on any number of devices.
 :class:`~sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` fits into its
-logs, and its callbacks stop and keep checkpoints by it.
+logs, and Lightning's callbacks use it to stop training and to keep checkpoints.
 """
 
 # %%
@@ -37,9 +37,9 @@ def loader(X, y, **options):
 
 # %%
 # The module has a metric for each score. The metrics take probabilities, so the softmax
-# is applied before. ``self.log`` gets the metric itself: Lightning then asks for its
-# value when the epoch is over, adds up what other processes have, and resets it. A
-# penalty of 0 makes it the Brier score.
+# is applied first. ``self.log`` gets the metric itself: Lightning then asks for its
+# value when the epoch is over, adds up what other processes have, and resets it. With a
+# penalty of 0 the metric is the Brier score.
 
 from sklearn_superior.integrations.torchmetrics import PenalizedBrierScore
 
@@ -80,7 +80,7 @@ class Digits(L.LightningModule):
 
 
 # %%
-# The two callbacks watch the penalized score, of which lower is better. That is
+# The two callbacks monitor the penalized score. Lower is better, so they have
 # ``mode="min"``, Lightning's default.
 
 from tempfile import mkdtemp
@@ -108,7 +108,7 @@ print(f"{len(model.history)} epochs trained")
 print(f"best penalized Brier score {checkpoint.best_model_score:.4f}")
 
 # %%
-# The checkpoint is an ordinary one of Lightning.
+# The checkpoint is an ordinary Lightning checkpoint.
 
 from sklearn_superior.metrics import penalized_brier_score_loss
 

@@ -6,7 +6,7 @@ The paper's appendix compares random forecasts. Class :math:`i` is true, :math:`
 correct forecast and :math:`q` a wrong one. A rule should give :math:`q` the greater
 loss. The paper finds that the Brier score does so in 99.996 % of the pairs with
 :math:`q_i < x_i`, and in roughly 63 % of those with :math:`q_i > x_i`. It says that
-everything is drawn from a normal distribution, and not how. So here are two ways, and
+everything is drawn from a normal distribution, but not how. So here are two ways, and
 several numbers of classes.
 """
 
@@ -142,7 +142,7 @@ plt.show()
 # %%
 # The figures of the paper are within the range of ours, at about four or five classes.
 # The second one depends strongly on the number of classes: it is about 70 % with three
-# of them and about a half with ten.
+# classes and about a half with ten.
 #
 # - The first figure rests on a handful of mistakes, so its last digit is uncertain.
 #   With three classes there cannot be any: the worst correct forecast and the best

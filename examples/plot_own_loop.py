@@ -3,7 +3,7 @@ Early stopping in a loop of your own
 ====================================
 
 :class:`~sklearn_superior.early_stopping.EarlyStopper` keeps track of the scores and
-knows nothing of models. Here it stops a gradient boosting that is written by hand.
+knows nothing of models. Here it stops gradient boosting that is written by hand.
 """
 
 # %%
@@ -21,8 +21,8 @@ X_val, X_test, y_val, y_test = train_test_split(
 )
 
 # %%
-# A stage of boosting fits a small tree to what the probabilities still lack, all
-# classes at once, and adds a part of it to the logits. The loop does that, scores the
+# A stage of boosting fits a tree to the residuals of the probabilities, for all
+# classes at once, and adds a multiple of it to the logits. The loop does that, scores the
 # validation data and asks the stopper. Greater scores are better, so losses are
 # negated.
 
@@ -51,7 +51,7 @@ for stage in range(500):
 print(f"{stopper.n_iter} stages trained, stage {stopper.best_iteration} is the best")
 
 # %%
-# The stopper has counted; what to keep is up to the loop. Here the trees after the best
+# The stopper only counts; what to keep is up to the loop. Here the trees after the best
 # stage are thrown away. A network would keep a copy of its weights whenever
 # ``stopper.is_best`` is true.
 
@@ -67,7 +67,7 @@ print(f"accuracy on the test images {np.mean(proba.argmax(axis=1) == y_test):.3f
 print(f"PBS on the test images      {penalized_brier_score_loss(y_test, proba):.3f}")
 
 # %%
-# All the scores are kept. In the grey stretch nothing was better than the best.
+# All the scores are kept. In the grey stretch no stage was better than the best one.
 
 import matplotlib.pyplot as plt
 

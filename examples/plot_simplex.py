@@ -17,9 +17,9 @@ B = np.array([0.49, 0.51, 0.00])
 
 # %%
 # The nearer a point is to a corner, the more probable is the class of that corner.
-# White lines part the regions of the most probable class: the forecasts in the upper
-# one are right. Hatched are the wrong forecasts that have a lower loss than some right
-# one.
+# White lines separate the regions of the most probable class: the forecasts in the
+# upper one are right. The wrong forecasts that have a lower loss than some right one
+# are hatched.
 
 import matplotlib.pyplot as plt
 
@@ -75,8 +75,8 @@ for name, metric in metrics.items():
     print(f"{name:8s} {a:6.3f} {b:6.3f}")
 
 # %%
-# The log loss looks at the probability of the true class only, and its lines of equal
-# loss are level. Many wrong forecasts are above the lowest right one.
+# The log loss looks at the probability of the true class only, so its lines of equal
+# loss are horizontal. Many wrong forecasts lie above the lowest right one.
 
 draw(["log_loss", "penalized_log_loss"])
 

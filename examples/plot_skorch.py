@@ -9,7 +9,7 @@ classifier. Its callbacks take the scorers as they are.
 
 # %%
 # Images of digits, a third to train on, a third to validate on and a third to test.
-# PyTorch wants single precision.
+# PyTorch expects single precision.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -40,9 +40,10 @@ module = nn.Sequential(
 # epoch, and ``EarlyStopping`` reads it there. Three settings matter:
 #
 # - ``criterion=nn.CrossEntropyLoss`` takes logits, and then skorch applies the softmax
-#   in ``predict_proba`` by itself. With another criterion say
-#   ``predict_nonlinearity=lambda logits: logits.softmax(dim=1)``, for the scorers need
-#   probabilities. skorch's default criterion expects a module that ends in a softmax.
+#   in ``predict_proba`` by itself. With another criterion set
+#   ``predict_nonlinearity=lambda logits: logits.softmax(dim=1)``, because the scorers
+#   need probabilities. skorch's default criterion expects a module that ends in a
+#   softmax.
 # - The scorers are negated losses: ``lower_is_better=False``, in both callbacks.
 # - ``threshold_mode="abs"``. The default threshold is a share of the score, and adding
 #   a share of a negative number lowers the bar instead of raising it.
@@ -80,7 +81,7 @@ net = NeuralNetClassifier(
 net.fit(X_train, y_train)
 
 # %%
-# The weights of the best epoch are back: the network now has the best score of the
+# The weights of the best epoch are restored: the network now has the best score of the
 # history. skorch counts epochs from 1.
 
 scores = np.array(net.history[:, "valid_pbs"])

@@ -33,7 +33,7 @@ print(f"{is_wrong.sum()} of {len(y)} images are taken for another digit")
 
 # %%
 # The twelve images with the greatest PBS. The bars are the probabilities of the ten
-# digits: blue is the true one, orange the one that the model says.
+# digits: blue is the true one, orange the predicted one.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,9 +70,10 @@ show_images(worst)
 # The true digit gets next to nothing in all of these. Some are hard to read for people
 # as well, others show what the model lacks.
 #
-# The wrong images have the same order by the Brier score, for all of them pay the same
-# penalty. But further down the Brier score puts right forecasts, made without
-# conviction, among the wrong ones. PBS does not. Each point of the figure is an image.
+# The misclassified images have the same order by the Brier score, because all of them
+# pay the same penalty. But further down the Brier score puts right forecasts that are
+# not confident among the wrong ones. PBS does not. Each point of the figure is an
+# image.
 
 fig, axes = plt.subplots(1, 2, sharey=True, figsize=(8, 3.6), layout="constrained")
 for ax, (name, losses) in zip(axes, {"Brier": brier, "PBS": pbs}.items(), strict=True):
