@@ -22,8 +22,8 @@ X_val, X_test, y_val, y_test = train_test_split(
 
 # %%
 # A stage of boosting fits a tree to the residuals of the probabilities, for all
-# classes at once, and adds a multiple of it to the logits. The loop does that, scores the
-# validation data and asks the stopper. Greater scores are better, so losses are
+# classes at once, and adds a multiple of it to the logits. The loop does that, scores
+# the validation data and asks the stopper. Greater scores are better, so losses are
 # negated.
 
 import numpy as np
