@@ -60,8 +60,9 @@ class Links:
     kind = "links"
 
     def markdown(self):
-        """Return Markdown."""
-        return " · ".join(f"[{text}]({address})" for text, address in self.items)
+        """Return Markdown, without links to pages of HTML."""
+        items = [(t, a) for t, a in self.items if not a.endswith(".html")]
+        return " · ".join(f"[{text}]({address})" for text, address in items)
 
 
 @dataclass

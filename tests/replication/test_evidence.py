@@ -216,11 +216,12 @@ def test_report(tmp_path, capsys):
     text = markdown.read_text()
     for question in PLAN["questions"]:
         assert f"## {question}" in text
-    assert "pages/index.html" in text
+    assert "pages/index.html" not in text
     assert "accuracy instead of log loss changes F1 by +4.50 points" in text
     assert "18 of 1515 planned trainings" in text
     page = html.read_text()
     assert page.count("<img") == 2
+    assert "pages/index.html" in page
     assert 'id="the-plan"' in page
     assert 'href="#the-plan"' in page
     assert len(list(answer(Evidence(store.load_all()[0])))) == 5
