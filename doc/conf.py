@@ -71,7 +71,8 @@ html_theme_options = {"show_toc_level": 2, "header_links_before_dropdown": 7}
 html_show_sourcelink = False
 # Pages without others below them need no list of these.
 html_sidebars = dict.fromkeys(
-    ["start", "theory", "replication", "benchmarks", "contributing", "changes"], []
+    ["start", "theory", "faq", "replication", "benchmarks", "contributing", "changes"],
+    [],
 )
 html_static_path = ["_static"]
 html_css_files = ["style.css"]

@@ -153,8 +153,8 @@ def _say(row):
     return (
         f"{rule} instead of {baseline} changes F1 by "
         f"{signed(points['difference'])} points "
-        f"({interval(points['low'], points['high'])}), "
-        f"{judge_interval(points, PLAN['margin'])}"
+        f"({interval(points['low'], points['high'])}; adjusted p "
+        f"{row['p_holm']:.2f}), {judge_interval(points, PLAN['margin'])}"
     )
 
 
