@@ -139,9 +139,13 @@ class CheckpointKeeper:
 
     identify : callable
         Returns the identity of the training, and what of it is not stable.
+
+    is_random : bool, default=False
+        Whether the validation rows are drawn without a seed.
     """
 
-    def __init__(self, model, stopper, directory, identify):
+    def __init__(self, model, stopper, directory, identify, is_random=False):
+        self.is_random = is_random
         self.model, self.stages, self.stopper = model, model.stages, stopper
         self.stages.check_format()
         self.store = CheckpointStore(directory)
@@ -168,9 +172,15 @@ class CheckpointKeeper:
             )
         different = differences(checkpoint.identity, self.identity)
         if different:
+            hint = ""
+            if "training rows, validation rows" in different and self.is_random:
+                hint = (
+                    "The validation rows are drawn at random: set random_state to an "
+                    "int before the first fit, so that the same rows are drawn again. "
+                )
             raise ValueError(
                 f"{path} is of another estimator, other parameters, scoring or data. "
-                f"What differs: {different}. {anew}"
+                f"What differs: {different}. {hint}{anew}"
             )
         if n_done > self.stages.n_stages:
             raise ValueError(

@@ -84,7 +84,7 @@ class EarlyStoppingClassifier(
     ----------
     estimator_ : estimator
         The fitted estimator, cut back to its best stage. An `XGBClassifier` knows the
-        classes by their numbers only.
+        classes by their numbers only. Its own probabilities are not recalibrated.
 
     best_iteration_ : int
         Number of the best stage, from 0.

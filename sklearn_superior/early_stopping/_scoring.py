@@ -143,10 +143,9 @@ def check_scorer(scoring, name="scoring"):
         try:
             return get_scorer(scoring)
         except ValueError as exc:
+            known = str(exc).partition("must be")[2]
             raise ValueError(
-                f"The {name!r} parameter must be a scorer or the name of one. "
-                f"Got {scoring!r}; sklearn.metrics.get_scorer_names() and the scoring "
-                "names of sklearn_superior.metrics are known."
+                f"The {name!r} parameter must be a scorer, or{known}"
             ) from exc
     if not callable(scoring):
         raise ValueError(

@@ -242,6 +242,9 @@ class _Run:
             self.keeper.restore() if self.keeper and self.classifier.resume else False
         )
         self.remembered = self.stopper.best_iteration
+        if self.classifier.verbose and self.stopper.n_iter:
+            where = self.keeper.store.path
+            print(f"resumed after {self.stopper.n_iter} {self.stages.unit}s: {where}")
         self.progress = Progress(
             self.classifier,
             self.train_rows,
@@ -328,6 +331,7 @@ def _make_keeper(classifier, model, stopper, data):
         stopper,
         directory,
         identify=lambda: model.identify(classifier.scoring, data),
+        is_random=getattr(classifier, "random_state", None) is None,
     )
 
 

@@ -23,6 +23,11 @@ class Records(list):
     log     0.2500
     """
 
+    def __getitem__(self, index):
+        """Return a record, or the records of a slice."""
+        found = super().__getitem__(index)
+        return Records(found) if isinstance(index, slice) else found
+
     def to_frame(self):
         """Return a pandas DataFrame."""
         pandas = import_optional("pandas", caller="to_frame", extra="pandas")
@@ -231,7 +236,7 @@ class StoppingRuleComparison:
         """Return the records as a pandas DataFrame."""
         return self.records.to_frame()
 
-    def summary(self, *, baseline=None, judge=None):
+    def summary(self, *, baseline=None, judge=None, selection=None):
         """Summarise what the rules chose, in pairs with a baseline.
 
         Parameters
@@ -241,6 +246,9 @@ class StoppingRuleComparison:
 
         judge : str, default=None
             The judge, one of `judges`. None is the target.
+
+        selection : {"CP", "ES"}, default=None
+            The best stage of all, or early stopping. None is both.
 
         Returns
         -------
@@ -269,6 +277,11 @@ class StoppingRuleComparison:
                 f"The 'baseline' parameter must be one of {rules}. Got {baseline!r}."
             )
         judge = self._check_judge(judge)
+        if selection not in (None, *SELECTIONS):
+            raise ValueError(
+                f"The 'selection' parameter must be one of {SELECTIONS} or None. "
+                f"Got {selection!r}."
+            )
         n_folds = len({trajectory.fold for trajectory in self.trajectories})
         if n_folds < MIN_FOLDS:
             warn(
@@ -277,9 +290,9 @@ class StoppingRuleComparison:
             )
         records = self.records
         return Records(
-            _summarise(records, rule, baseline, selection, judge, self._ratio())
+            _summarise(records, rule, baseline, choice, judge, self._ratio())
             for rule in rules
-            for selection in SELECTIONS
+            for choice in ([selection] if selection else SELECTIONS)
         )
 
     def _check_judge(self, judge):

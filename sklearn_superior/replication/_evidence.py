@@ -5,6 +5,7 @@ import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class Evidence:
 
     @cached_property
     def _means(self):
-        """Means over the folds: (data set, estimator, loss), rule and judge -> value.
+        """Means over the folds, by data set, estimator, loss, rule, judge, selection.
 
         The repeats of a fold are averaged first.
         """
@@ -136,16 +137,16 @@ class Evidence:
         for key, comparison in self.comparisons.items():
             chosen = defaultdict(lambda: defaultdict(list))
             for trajectory in comparison.trajectories:
-                for rule in PLAN["rules"]:
-                    stage, _ = trajectory.choose(rule, "CP")
+                for rule, selection in product(PLAN["rules"], ("CP", "ES")):
+                    stage, _ = trajectory.choose(rule, selection)
                     for judge in PLAN["judges"]:
                         score = (
                             np.nan if stage is None else trajectory.test[judge][stage]
                         )
-                        chosen[rule, judge][trajectory.fold].append(score)
-            for (rule, judge), folds in chosen.items():
+                        chosen[rule, judge, selection][trajectory.fold].append(score)
+            for choice, folds in chosen.items():
                 mean = np.nanmean([np.mean(scores) for scores in folds.values()])
-                means[(*key, rule, judge)] = float(mean)
+                means[key + choice] = float(mean)
         return means
 
     def datasets(self, data):
@@ -153,7 +154,7 @@ class Evidence:
         names = dict.fromkeys(dataset for dataset, _, _ in self.comparisons)
         return [name for name in names if (name in TABLES) == (data == "tables")]
 
-    def values(self, family, rule, judge=TARGET, loss="log_loss"):
+    def values(self, family, rule, judge=TARGET, loss="log_loss", selection="CP"):
         """Return what a rule reaches with a family: data set -> value.
 
         The value is the mean over the models of the family; a data set counts if all
@@ -162,7 +163,7 @@ class Evidence:
         values = {}
         for dataset in self.datasets(family.data):
             keys = [
-                (dataset, estimator, loss, rule, judge)
+                (dataset, estimator, loss, rule, judge, selection)
                 for estimator in family.estimators
             ]
             if all(key in self._means for key in keys):

@@ -230,7 +230,7 @@ def _answer_rules(evidence):
             continue
         row = _in_points(evidence.contrast(rule, BASELINE))
         by_family = [
-            100 * evidence.contrast(rule, BASELINE, [family])["difference"]
+            _in_points(evidence.contrast(rule, BASELINE, [family]))
             for family in families
         ]
         lines.append(
@@ -238,16 +238,43 @@ def _answer_rules(evidence):
                 SHORT[rule],
                 signed(row["difference"]),
                 interval(row["low"], row["high"]),
-                *(signed(value) for value in by_family),
+                *(
+                    f"{signed(c['difference'])} ({interval(c['low'], c['high'])})"
+                    for c in by_family
+                ),
             ]
         )
     return [
         Heading(2, PLAN["questions"][1]),
         Paragraph("The contrasts of the plan, over all data sets and families:"),
         Table(["contrast", *_CONTRAST_HEADER, "p adjusted"], planned),
-        Paragraph("Every rule minus the log loss, over all and in each family:"),
+        Paragraph(
+            "Every rule minus the log loss, over all and in each family, with 95 % "
+            "intervals:"
+        ),
         Table(["rule", "all", "95 % interval", *(f.title for f in families)], lines),
+        Paragraph(_early_stopping(evidence)),
     ]
+
+
+def _early_stopping(evidence):
+    """Say what a patience of ten stages does to the main contrasts."""
+    pairs = (
+        ("refined_penalized_brier", BASELINE),
+        ("penalized_brier", BASELINE),
+        ("penalized_brier", "brier"),
+    )
+    texts = []
+    for rule, baseline in pairs:
+        row = _in_points(evidence.contrast(rule, baseline, selection="ES"))
+        between = interval(row["low"], row["high"])
+        texts.append(
+            f"{SHORT[rule]} − {SHORT[baseline]} {signed(row['difference'])} ({between})"
+        )
+    return (
+        "All choices here are the best of all stages (the checkpoint). With early "
+        f"stopping, after 10 stages without an improvement: {'; '.join(texts)}."
+    )
 
 
 def _answer_robustness(evidence):

@@ -179,7 +179,8 @@ def _compare_levels(rows):
         if whole:
             means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
             lines.append(["mean", *_level_cells(means, names, digits)])
-        parts += [Heading(3, title), Table(["data set", *names], lines)]
+        header = ["data set", *(f"{name}: paper / ours" for name in names)]
+        parts += [Heading(3, title), Table(header, lines)]
     reasons = [" ".join(text.split()) for text in _REASONS.split("\n\n")]
     return [*parts, Heading(3, "Why the levels may differ"), Bullets(reasons)]
 

@@ -848,3 +848,17 @@ def test_the_code_of_own_classes_is_part_of_the_identity(tmp_path, monkeypatch):
     clone(model).fit(**data)
     monkeypatch.setattr(Scaled, "transform", lambda self, X: 3.0 * X)
     refuse(model, data, "What differs: parameter scaled")
+
+
+def test_rows_that_are_drawn_without_a_seed_are_told(tmp_path, capsys):
+    X, y, *_ = make_data("five")
+    options = {"checkpoint_dir": tmp_path, "resume": True, "n_iter_no_change": 50}
+    inner = FAMILIES["GradientBoosting"]().set_params(n_estimators=4)
+    EarlyStoppingClassifier(inner, **options).fit(X, y)
+    with pytest.raises(ValueError, match=r"set random_state to an int before"):
+        EarlyStoppingClassifier(inner, **options).fit(X, y)
+    seeded = options | {"checkpoint_dir": tmp_path / "seeded", "random_state": 0}
+    for n_done in (0, 4):
+        EarlyStoppingClassifier(inner, verbose=1, **seeded).fit(X, y)
+        told = f"resumed after {n_done} " in capsys.readouterr().out
+        assert told == (n_done > 0)

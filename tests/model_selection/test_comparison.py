@@ -641,3 +641,16 @@ def test_latex_tables():
         records.to_latex(["x"])
     with pytest.raises(ValueError, match="no records"):
         Records().to_latex()
+
+
+def test_summary_of_one_selection():
+    scores = {"a": [1, 0], "b": [0, 1], "target": [0.5, 0.6]}
+    folds = [Trajectory(k, 0, scores, scores) for k in range(3)]
+    comparison = StoppingRuleComparison(folds, ["a", "b"])
+    both = comparison.summary()
+    for selection in ("CP", "ES"):
+        own = [row for row in both if row["selection"] == selection]
+        assert str(comparison.summary(selection=selection)) == str(Records(own))
+    assert both[:2].to_latex(["rule"]).count("a ") == 2  # a slice is still a table
+    with pytest.raises(ValueError, match=r"'selection' parameter must be one of"):
+        comparison.summary(selection="best")
