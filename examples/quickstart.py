@@ -215,6 +215,7 @@ def draw(comparison):
     )
     comparison.plot(upper, fold="all")
     upper.set_xlabel("epoch")
+    upper.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     records = [r for r in comparison.records if r["selection"] == "CP"]
     for place, rule in enumerate(RULES):
         scores = [r["test_score"] for r in records if r["rule"] == rule]
