@@ -264,6 +264,12 @@ def find_judges(scoring):
     for name in names:
         if not isinstance(name, str):
             return {"target": Judge(check_scorer(name))}
+        if "refined_" in name:
+            raise ValueError(
+                "The 'scoring' parameter must not hold refined rules, which would fit "
+                f"a temperature to the test part. Got {name!r}: use {CALIBRATED!r} "
+                "before the name of a plain rule, to take that of the validation part."
+            )
         is_calibrated = name.startswith(CALIBRATED)
         try:
             scorer = _find_scorer(name.removeprefix(CALIBRATED), "scoring")

@@ -241,7 +241,12 @@ def _check_times(times, X, series, *, named):
         raise ValueError(f"times must not be missing. Row {is_missing.argmax()} is.")
     times = series.lay_out(times)
     ends = np.cumsum(series.sizes)[:-1]
-    steps_back = np.asarray(times[1:] < times[:-1], dtype=bool)
+    try:
+        steps_back = np.asarray(times[1:] < times[:-1], dtype=bool)
+    except TypeError as exc:
+        raise ValueError(
+            f"times must hold numbers, dates or text, all of one kind: {exc}."
+        ) from exc
     steps_back[ends - 1] = False  # where another series begins
     if steps_back.any():
         place = int(steps_back.argmax())
@@ -249,7 +254,8 @@ def _check_times(times, X, series, *, named):
         where = f" of group {series.names[owner].item()!r}" if named else ""
         raise ValueError(
             f"times must not step back within a series. {times[place + 1]} follows "
-            f"{times[place]} in the rows{where}: sort X, y and groups by time first."
+            f"{times[place]} in the rows{where}: sort X, y and groups by time first, "
+            "or give text that sorts as time does."
         )
 
 

@@ -17,7 +17,11 @@ from sklearn_superior.utils._optional import import_optional
 _LOSSES = ("brier", "log_loss")
 # What `run` needs of each plan.
 PLANS = {
-    "paper": {"load": _protocol.load_windows, "train": _protocol.train},
+    "paper": {
+        "load": _protocol.load_windows,
+        "train": _protocol.train,
+        "compress": False,
+    },
     "rules": {
         "load": _rules_plan.load_task,
         "train": _rules_plan.train_job,
@@ -134,12 +138,24 @@ def _list(options):
 
 
 def _run(options):
+    plan = {"paper": _protocol, "rules": _rules_plan}[options.plan]
+    for option, known in (
+        ("datasets", plan.DATASETS),
+        ("estimators", tuple(plan.ESTIMATORS)),
+    ):
+        unknown = sorted(set(getattr(options, option) or ()) - set(known))
+        if unknown:
+            print(
+                f"--plan {options.plan} has the {option} {', '.join(known)}. Got "
+                f"{', '.join(unknown)}.",
+                file=sys.stderr,
+            )
+            return 2
     jobs = _make_jobs(options)
     if not jobs:
         print(
-            f"The plan {options.plan} has no training with --datasets "
-            f"{options.datasets}, --estimators {options.estimators} and --losses "
-            f"{options.losses}.",
+            f"--plan {options.plan} has no such training: only the network can be "
+            "trained with the Brier score.",
             file=sys.stderr,
         )
         return 2

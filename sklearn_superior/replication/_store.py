@@ -45,9 +45,10 @@ class RecordStore:
         return self.path(job).exists() and bool(_load(self.path(job)))
 
     def load_all(self):
-        """Return all sound records, and the damaged files."""
+        """Return all sound records of its own kind, and the damaged files."""
         records, damaged = [], []
-        for path in sorted(self.folder.glob("*/*/*.json*")):
+        pattern = "*/*/*.json.gz" if self.compress else "*/*/*.json"
+        for path in sorted(self.folder.glob(pattern)):
             try:
                 records.append(_load(path))
             except DamagedRecordError:

@@ -316,3 +316,11 @@ def test_the_path_of_the_recorded_replication():
             )
     # More F1 with the largest penalty than with the paper's, on average.
     assert np.mean(gains) > 0
+
+
+@pytest.mark.parametrize("judge", ["refined_log_loss", "neg_refined_brier_score"])
+def test_no_judge_fits_a_temperature_to_the_test_part(judge):
+    with pytest.raises(ValueError, match=r"must not hold refined rules.*'calibrated_'"):
+        compare_stopping_rules(
+            GradientBoostingClassifier(), *make_data("five")[:2], scoring=[judge]
+        )

@@ -288,6 +288,8 @@ def test_times_that_step_back_are_told(convert):
         (np.array(["2026", "NaT", "2027"], dtype="datetime64[Y]"), "missing. Row 1"),
         ([0.0, 1.0], "inconsistent numbers of samples"),
         (np.zeros((3, 2)), "times must have one column"),
+        (np.array([1, None, 2], dtype=object), "times must hold numbers, dates or"),
+        (["9:45", "10:00", "10:15"], "or give text that sorts as time does"),
     ],
 )
 def test_bad_times(times, message):

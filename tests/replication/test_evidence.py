@@ -196,8 +196,8 @@ def test_regrets_and_paths():
         (0.6, 2, "a gain that matters"),
         (-2, -0.6, "a loss that matters"),
         (0.1, 0.4, "no difference that matters"),
-        (0.1, 0.6, "a gain, of undecided size"),
-        (-0.6, -0.1, "a loss, of undecided size"),
+        (0.1, 0.6, "undecided, but above 0"),
+        (-0.6, -0.1, "undecided, but below 0"),
         (-0.6, 0.1, "undecided"),
         (math.nan, math.nan, "undecided"),
     ],
@@ -311,3 +311,32 @@ def test_the_folder_of_the_tables_can_be_set(monkeypatch, tmp_path):
     monkeypatch.setenv("SKLEARN_SUPERIOR_DATA", str(tmp_path))
     X, _ = _tables.load_table("vowel")
     assert X.shape == (990, 10)
+
+
+def test_plans_do_not_mix(tmp_path, capsys):
+    """Both plans may write into one folder; each report reads its own records."""
+    common = ["--folder", str(tmp_path), "--quick", "--epochs", "2", "--folds", "1"]
+    assert main(["run", *common, "--estimators", "hgb"]) == 0
+    assert main(["report", "--plan", "rules", "--folder", str(tmp_path)]) == 2
+    assert "has no records" in capsys.readouterr().err
+    assert main(["run", "--plan", "rules", *common, "--estimators", "hgb"]) == 0
+    for plan in ("paper", "rules"):
+        assert main(["report", "--plan", plan, "--folder", str(tmp_path)]) == 0
+    text = (tmp_path / "evidence.md").read_text()
+    assert "made-up data" in text
+    assert "No family of models is complete" in text  # XGBoost is missing
+
+
+@pytest.mark.parametrize(
+    ("args", "allowed", "got"),
+    [
+        ("--datasets glass", "ble_rssi", "Got glass."),
+        ("--plan rules --datasets glass wisdm_phone_accel", "vowel", "Got wisdm"),
+        ("--estimators mlp", "xgboost", "Got mlp."),
+    ],
+)
+def test_what_a_plan_does_not_have_is_told(args, allowed, got, capsys):
+    assert main(["run", *args.split()]) == 2
+    err = capsys.readouterr().err
+    assert allowed in err
+    assert got in err

@@ -225,4 +225,4 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     assert main(["run", "--quick", "--device", "cuda:77"]) == 2
     assert "'device' parameter" in capsys.readouterr().err
     assert main(["run", "--estimators", "hgb", "--losses", "brier"]) == 2
-    assert "no training with" in capsys.readouterr().err
+    assert "no such training" in capsys.readouterr().err
