@@ -340,3 +340,27 @@ def test_what_a_plan_does_not_have_is_told(args, allowed, got, capsys):
     err = capsys.readouterr().err
     assert allowed in err
     assert got in err
+
+
+def test_readme_says_what_the_records_say():
+    root = Path(__file__).parents[2]
+    records, damaged = RecordStore(root / "doc" / "evidence", compress=True).load_all()
+    assert records
+    assert not damaged
+    evidence = Evidence(records)
+    text = " ".join((root / "README.md").read_text().split())
+    assert f"{len(records)} of its {len(make_jobs()):,} trainings" in text
+    for family in FAMILIES:
+        if family.name.startswith("logistic"):
+            continue
+        row = evidence.contrast("refined_penalized_brier", "log_loss", [family])
+        low, middle, high = (
+            f"{100 * row[key]:+.1f}".replace("-", "−")
+            for key in ("low", "difference", "high")
+        )
+        assert f"{middle} ({low} to {high})" in text, family.title
+    worst = {rule: 100 * max(of.values()) for rule, of in evidence.regrets().items()}
+    assert (
+        f"PBS {worst['penalized_brier']:.1f}, the log loss {worst['log_loss']:.1f}"
+        in text
+    )
