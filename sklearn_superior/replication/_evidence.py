@@ -267,17 +267,17 @@ def judge_interval(row, margin):
     >>> judge_interval({"low": -0.2, "high": 0.3}, 0.5)
     'no difference that matters'
     >>> judge_interval({"low": 0.2, "high": 1.0}, 0.5)
-    'undecided, but above 0'
+    'undecided, leaning to a gain'
     """
     low, high = row["low"], row["high"]
     if math.isnan(low):
         return "undecided"
     if -margin <= low and high <= margin:
         return "no difference that matters"
-    for sign, word, side in ((1, "gain", "above"), (-1, "loss", "below")):
+    for sign, word in ((1, "gain"), (-1, "loss")):
         least = min(sign * low, sign * high)
         if least > margin:
             return f"a {word} that matters"
         if least > 0:
-            return f"undecided, but {side} 0"
+            return f"undecided, leaning to a {word}"
     return "undecided"

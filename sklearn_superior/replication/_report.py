@@ -311,18 +311,13 @@ def _conclusions(contrasts, compares):
     """Say in words what the numbers say."""
     if not compares:
         yield "Nothing here compares with the paper: these are other data."
-    for c in contrasts:
-        plain, penalized = _SHORT[c["rule"]]
-        judgement = "undecided"
-        if c["p_holm"] < 0.05:
-            judgement = "a gain" if c["difference"] > 0 else "a loss"
-        between = interval(c["low"], c["high"])
-        yield (
-            f"{_ESTIMATORS[c['estimator']]}, {penalized} instead of {plain}: F1 on "
-            f"test data changes by {signed(c['difference'], 2)} points on average "
-            f"over {c['n_sets']} data sets (95 % interval {between}; p = "
-            f"{c['p_value']:.3f}, adjusted {c['p_holm']:.3f}): {judgement}."
-        )
+    shown = [c for c in contrasts if c["p_holm"] < 0.05]
+    yield (
+        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be told "
+        "from chance after the adjustment for their number: the others are undecided."
+        if len(shown) < len(contrasts)
+        else f"All {len(contrasts)} differences below can be told from chance."
+    )
 
 
 def _overview(contrasts, rows):

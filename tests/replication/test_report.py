@@ -107,7 +107,8 @@ def test_report(folder, capsys):
     assert re.search(r"wisdm phone accel \* .*\| – \|", text)
     # The substituted set takes no part in the conclusions: (5 - 2) / 2 points.
     assert re.search(
-        r"PBS instead of BS: .* by \+1.50 points .* over 2 data sets .*undecided",
+        r"differences below, none can be told from chance",
+        r"Convolutional network \| PBS − BS \| 2 \| .* \| \+1.50 \|",
         text,
     )
     assert re.search(r"\| PBS − BS \| 2 \|.*\| \+1.50 \| – \| 1 / 1 \| 1.000 \|", text)
