@@ -313,8 +313,9 @@ def _conclusions(contrasts, compares):
         yield "Nothing here compares with the paper: these are other data."
     shown = [c for c in contrasts if c["p_holm"] < 0.05]
     yield (
-        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be told "
-        "from chance after the adjustment for their number: the others are undecided."
+        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be "
+        "told from chance after the adjustment for their number. The others are "
+        "undecided."
         if len(shown) < len(contrasts)
         else f"All {len(contrasts)} differences below can be told from chance."
     )

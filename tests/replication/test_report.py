@@ -106,11 +106,7 @@ def test_report(folder, capsys):
     assert "+5.00 to +5.00 | 5 / 0 / 0 | +4.56 |" in text
     assert re.search(r"wisdm phone accel \* .*\| – \|", text)
     # The substituted set takes no part in the conclusions: (5 - 2) / 2 points.
-    assert re.search(
-        r"differences below, none can be told from chance",
-        r"Convolutional network \| PBS − BS \| 2 \| .* \| \+1.50 \|",
-        text,
-    )
+    assert "differences below, none can be told from chance" in " ".join(text.split())
     assert re.search(r"\| PBS − BS \| 2 \|.*\| \+1.50 \| – \| 1 / 1 \| 1.000 \|", text)
     assert " clear" not in text
     page = Tags()
