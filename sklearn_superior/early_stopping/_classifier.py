@@ -63,9 +63,9 @@ class EarlyStoppingClassifier(
 
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
-        best one. It is replaced as a whole, and less often if writing is slow. Needs
-        skops for estimators of scikit-learn. A folder is for one fit: not for the folds
-        of a cross-validation.
+        best one. It is written whole or not at all, and less often if writing is slow.
+        Needs skops for estimators of scikit-learn. A folder is for one fit: not for the
+        folds of a cross-validation.
 
     resume : bool, default=False
         Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result

@@ -294,8 +294,8 @@ class _Run:
         if self.validates:
             if stopper.best_iteration is None:
                 raise ValueError(
-                    f"No stage has a valid score: all {stopper.n_iter} scores are NaN "
-                    "or minus infinity."
+                    f"No stage has a valid score: all {stopper.n_iter} scores of the "
+                    "'scoring' parameter are NaN or minus infinity."
                 )
             self.model.keep(stopper.best_iteration)
             classifier.best_iteration_ = stopper.best_iteration
@@ -326,13 +326,19 @@ def _make_keeper(classifier, model, stopper, data):
         name = type(stages.estimator).__name__
         warn(f"No checkpoint is written: the adapter of {name} does not support it.")
         return None
-    return CheckpointKeeper(
+    keeper = CheckpointKeeper(
         model,
         stopper,
         directory,
         identify=lambda: model.identify(classifier.scoring, data),
         is_random=getattr(classifier, "random_state", None) is None,
     )
+    if not classifier.resume and keeper.store.path.exists():
+        warn(
+            f"{keeper.store.path} is replaced, because resume is False. Use "
+            "resume=True to resume from it, or another checkpoint_dir to keep it."
+        )
+    return keeper
 
 
 def _last_step(estimator):

@@ -862,3 +862,12 @@ def test_rows_that_are_drawn_without_a_seed_are_told(tmp_path, capsys):
         EarlyStoppingClassifier(inner, verbose=1, **seeded).fit(X, y)
         told = f"resumed after {n_done} " in capsys.readouterr().out
         assert told == (n_done > 0)
+
+
+def test_a_checkpoint_that_is_replaced_is_told(tmp_path):
+    X, y, *_ = make_data("five")
+    inner = FAMILIES["GradientBoosting"]().set_params(n_estimators=3)
+    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, random_state=0)
+    model.fit(X, y)  # which is silent
+    with pytest.warns(UserWarning, match=r"checkpoint.zip is replaced, because resume"):
+        model.fit(X, y)

@@ -292,7 +292,12 @@ def test_a_class_of_one_sample_is_no_obstacle():
             TypeError,
             "RandomForest.* stage",
         ),
-        ({"scoring": lambda e, X, y: np.nan}, {}, ValueError, "all 10 scores are NaN"),
+        (
+            {"scoring": lambda e, X, y: np.nan},
+            {},
+            ValueError,
+            "all 10 scores of the 'scoring' parameter are NaN",
+        ),
     ],
 )
 def test_bad_input(options, data, error, message):
