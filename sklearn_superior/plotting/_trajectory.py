@@ -152,6 +152,7 @@ class StoppingTrajectoryDisplay:
             line = "--" if rule in _COLOURS else "-"
             self._draw(rule, colour, line, width=1.6, label=self._label(rule))
         self._draw("target", "black", "-", width=2.4, label=self.scoring)
+        self._explain_markers()
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score, scaled to its range")
         ax.set_ylim(-0.05, 1.1)
@@ -164,6 +165,22 @@ class StoppingTrajectoryDisplay:
         )
         ax.spines[["top", "right"]].set_visible(False)
         return self
+
+    def _explain_markers(self):
+        """Put the markers into the legend, without drawing them."""
+        style = {"marker": "o", "linestyle": "none", "color": "grey"}
+        if len(self._trajectories) > 1:
+            self.ax_.plot([], [], markersize=4, label="chosen in a fold (CP)", **style)
+            return
+        self.ax_.plot([], [], markersize=8, label="best of all (CP)", **style)
+        self.ax_.plot(
+            [],
+            [],
+            markersize=4.5,
+            markerfacecolor="white",
+            label="early stopping (ES)",
+            **style,
+        )
 
     def _label(self, rule):
         found = np.array([t.correlation(rule) for t in self._trajectories])

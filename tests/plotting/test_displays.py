@@ -116,10 +116,11 @@ def test_trajectories_of_all_folds():
     assert_allclose(display.lines_["brier"].get_ydata(), [0.5, 0.75, 0.25])
     r = np.mean([np.corrcoef(s["brier"], s["target"])[0, 1] for s in scores])
     assert display.lines_["brier"].get_label() == f"brier (r = {r:.2f})"
-    chosen = [
-        line.get_xdata()[0] for line in display.ax_.lines if line.get_marker() == "o"
-    ]
+    markers = [line for line in display.ax_.lines if line.get_marker() == "o"]
+    chosen = [line.get_xdata()[0] for line in markers if len(line.get_xdata())]
     assert chosen == [1, 0, 2, 2]
+    key = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert key[-1] == "chosen in a fold (CP)"
     with pytest.raises(ValueError, match="or fold must be 'all'"):
         comparison.plot(fold=2)
 
