@@ -18,7 +18,7 @@ from sklearn_superior.replication._protocol import ChannelImputer
 from sklearn_superior.replication._rules_plan import load_task
 
 
-def test_scores(task, *, carry_on, max_iter, n_folds):
+def f1_of_folds(task, *, carry_on, max_iter, n_folds):
     """Return F1 on the test part of each fold."""
     network = CNNClassifier(
         max_iter=max_iter, early_stopping=False, warm_start=carry_on, random_state=0
@@ -44,7 +44,7 @@ def main():
         task = load_task(name, options.data_home)
         new, carried = (
             100
-            * test_scores(
+            * f1_of_folds(
                 task, carry_on=carry_on, max_iter=options.epochs, n_folds=options.folds
             )
             for carry_on in (False, True)

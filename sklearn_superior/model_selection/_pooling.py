@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_superior.model_selection._comparison_result import Records
 from sklearn_superior.model_selection._trajectory import SELECTIONS
-from sklearn_superior.utils._statistics import corrected_t, holm, sign_flip
+from sklearn_superior.utils._statistics import holm, pool
 
 POOLED = "pooled"
 
@@ -87,19 +87,8 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None)
             | _difference(comparison, own_rule, baseline, selection, judge)
             for name, comparison in comparisons.items()
         ]
-        differences = np.array([row["difference"] for row in of_sets])
-        differences = differences[np.isfinite(differences)]
-        low, high, _ = corrected_t(differences)
-        total = {
-            "rule": own_rule,
-            "baseline": baseline,
-            "dataset": POOLED,
-            "difference": float(differences.mean()) if len(differences) else np.nan,
-            "low": low,
-            "high": high,
-            "p_value": sign_flip(differences),
-            "n": len(differences),
-        }
+        total = {"rule": own_rule, "baseline": baseline, "dataset": POOLED}
+        total |= pool([row["difference"] for row in of_sets])
         totals.append(total)
         rows += [*of_sets, total]
     for total, p_holm in zip(totals, holm([t["p_value"] for t in totals]), strict=True):
@@ -109,7 +98,7 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None)
 
 def _difference(comparison, rule, baseline, selection, judge):
     """Difference of two rules on one data set; `n` is the number of folds."""
-    summary = comparison.summary(baseline=baseline, judge=judge)
-    (row,) = (r for r in summary if (r["rule"], r["selection"]) == (rule, selection))
+    summary = comparison.summary(baseline=baseline, judge=judge, selection=selection)
+    (row,) = (r for r in summary if r["rule"] == rule)
     keys = ("difference", "low", "high", "p_value")
     return {key: row[key] for key in keys} | {"n": row["n_folds"]}

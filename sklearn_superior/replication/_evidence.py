@@ -13,12 +13,29 @@ from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
 from sklearn_superior.replication._rules_plan import PLAN
 from sklearn_superior.replication._tables import TABLES
-from sklearn_superior.utils._statistics import corrected_t, holm, sign_flip
+from sklearn_superior.utils._statistics import holm, pool
 
 BASELINE = "log_loss"
 TARGET, *JUDGES = PLAN["judges"]
 # Of these the path of the report is made.
 PENALTIES = [0, "0.5 x paper", "paper", "2 x paper", "4 x paper", "8 x paper", math.inf]
+
+# What the rules are called in tables and figures.
+SHORT = {
+    "last": "last stage",
+    "log_loss": "log loss (LL)",
+    "brier": "Brier score (BS)",
+    "penalized_log_loss": "PLL",
+    "penalized_brier": "PBS",
+    "accuracy": "accuracy",
+    "f1_macro": "macro F1",
+    "refined_log_loss": "refined LL",
+    "refined_brier": "refined BS",
+    "refined_penalized_log_loss": "refined PLL",
+    "refined_penalized_brier": "refined PBS",
+    "smoothed_accuracy": "smoothed accuracy",
+    "smoothed_refined_penalized_brier": "smoothed refined PBS",
+}
 
 
 @dataclass(frozen=True)
@@ -183,21 +200,15 @@ class Evidence:
     def contrast(self, rule, baseline, families=FAMILIES, **options):
         """Compare two rules over the data sets, which are the units.
 
-        Returns a dict, as the pooled row of `pool_comparisons`; the difference is None
-        if there is no data set.
+        Returns a dict, as the pooled row of `pool_comparisons`.
         """
         differences = self.differences(rule, baseline, families, **options)
         values = np.array(list(differences.values()))
-        low, high, _ = corrected_t(values)
         return {
             "rule": rule,
             "baseline": baseline,
             "dataset": "pooled",
-            "difference": float(values.mean()) if len(values) else math.nan,
-            "low": low,
-            "high": high,
-            "p_value": sign_flip(values),
-            "n": len(values),
+            **pool(values),
             "n_up": int((values > 0).sum()),
             "n_down": int((values < 0).sum()),
         }
@@ -248,8 +259,7 @@ class Evidence:
         """Return the summary of one data set and estimator, at the checkpoint."""
         with warnings.catch_warnings():  # of few folds
             warnings.simplefilter("ignore", UserWarning)
-            rows = self.comparisons[key].summary(baseline=baseline)
-        return [row for row in rows if row["selection"] == "CP"]
+            return self.comparisons[key].summary(baseline=baseline, selection="CP")
 
     @property
     def hours(self):

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 
-from sklearn_superior.plotting import PooledDifferenceDisplay
 from sklearn_superior.replication._evidence import (
     BASELINE,
     PENALTIES,
+    SHORT,
     Evidence,
     judge_interval,
 )
+from sklearn_superior.replication._evidence_figures import draw_forest, draw_paths
 from sklearn_superior.replication._page import (
     Bullets,
     Code,
@@ -19,32 +20,14 @@ from sklearn_superior.replication._page import (
     Links,
     Paragraph,
     Table,
-    as_html,
-    as_markdown,
-    as_png,
     interval,
     signed,
+    write_pages,
 )
+from sklearn_superior.replication._protocol import describe_versions
 from sklearn_superior.replication._rules_plan import PLAN, PLAN_TEXT, make_jobs
 from sklearn_superior.replication._store import RecordStore
-from sklearn_superior.utils._files import write_atomically
-from sklearn_superior.utils._optional import import_optional
 
-SHORT = {
-    "last": "last stage",
-    "log_loss": "log loss (LL)",
-    "brier": "Brier score (BS)",
-    "penalized_log_loss": "PLL",
-    "penalized_brier": "PBS",
-    "accuracy": "accuracy",
-    "f1_macro": "macro F1",
-    "refined_log_loss": "refined LL",
-    "refined_brier": "refined BS",
-    "refined_penalized_log_loss": "refined PLL",
-    "refined_penalized_brier": "refined PBS",
-    "smoothed_accuracy": "smoothed accuracy",
-    "smoothed_refined_penalized_brier": "smoothed refined PBS",
-}
 _MODELS = {
     "cnn": "convolutional network",
     "cnn_relu": "network of the notebook",
@@ -53,7 +36,6 @@ _MODELS = {
     "hgb": "HistGradientBoosting",
     "xgboost": "XGBoost",
 }
-_FAMILY_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def write_evidence(folder, home=None):
@@ -65,13 +47,7 @@ def write_evidence(folder, home=None):
             "rules`."
         )
     parts = make_parts(Evidence(records), damaged, home)
-    files = {
-        "evidence.md": as_markdown(parts),
-        "evidence.html": as_html(PLAN["title"], parts),
-    }
-    for name, content in files.items():
-        write_atomically(folder / name, content.encode())
-    return [folder / name for name in files]
+    return write_pages(folder / "evidence", PLAN["title"], parts)
 
 
 def make_parts(evidence, damaged=(), home=None):
@@ -91,7 +67,7 @@ def make_parts(evidence, damaged=(), home=None):
         *start,
         Bullets(list(answer(evidence))),
         Figures(
-            [_draw_forest(evidence), _draw_paths(evidence)],
+            [draw_forest(evidence), draw_paths(evidence)],
             "First: F1 on test data of the stage that a rule chooses, minus that of "
             "the log loss: mean over the data sets with its 95 % interval; the grey "
             f"band is ±{PLAN['margin']} points. Second: F1 of the stage that is chosen "
@@ -476,9 +452,7 @@ def _show_plan(evidence, damaged):
     if damaged:
         names = ", ".join(path.name for path in damaged)
         parts.append(Paragraph(f"Damaged records were left out: {names}."))
-    versions = sorted({tuple(r["versions"].items()) for r in evidence.records})
-    texts = [", ".join(" ".join(pair) for pair in one) for one in versions]
-    return [*parts, Paragraph(f"Versions: {'; '.join(texts)}.")]
+    return [*parts, Paragraph(describe_versions(evidence.records))]
 
 
 def _appendix(evidence):
@@ -517,41 +491,3 @@ def _appendix(evidence):
         ]
         parts += [Heading(3, title), Table(header, lines)]
     return parts
-
-
-def _draw_forest(evidence):
-    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
-    figure, ax = pyplot.subplots(figsize=(6, 4.6), layout="constrained")
-    rows = [
-        evidence.contrast(rule, BASELINE) | {"rule": SHORT[rule]}
-        for rule in PLAN["rules"]
-        if rule != BASELINE
-    ]
-    PooledDifferenceDisplay(rows).plot(ax, only_pooled=True, scale=100)
-    ax.axvspan(-PLAN["margin"], PLAN["margin"], color="0.92", zorder=0)
-    ax.set_xlabel("points of F1 more than the log loss's choice")
-    return as_png(figure)
-
-
-def _draw_paths(evidence):
-    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
-    figure, ax = pyplot.subplots(figsize=(6, 4.6), layout="constrained")
-    names = list(PLAN["families"])
-    for family in evidence.families():
-        path = 100 * evidence.penalty_path(family)
-        ax.plot(
-            path - path[0],
-            "o-" if family.data == "signals" else "s--",
-            color=_FAMILY_COLOURS[names.index(family.name)],
-            markersize=4,
-            label=family.title,
-        )
-    ax.axhline(0, color="grey", linewidth=1)
-    ticks = ["none", *(str(p).split()[0] + "×" for p in PENALTIES[1:-1]), "∞"]
-    ticks[PENALTIES.index("paper")] = "paper's"
-    ax.set_xticks(range(len(ticks)), ticks)
-    ax.set_xlabel("penalty, in multiples of the paper's (∞: accuracy)")
-    ax.set_ylabel("points of F1 more than without a penalty")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=8)
-    return as_png(figure)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 
+from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._optional import import_optional
 
 
@@ -124,6 +125,16 @@ def interval(low, high, digits=2):
     return (
         "–" if math.isnan(low) else f"{signed(low, digits)} to {signed(high, digits)}"
     )
+
+
+def write_pages(path, title, parts):
+    """Write the parts as Markdown and as HTML; return both files."""
+    files = [path.with_suffix(suffix) for suffix in (".md", ".html")]
+    for file, content in zip(
+        files, (as_markdown(parts), as_html(title, parts)), strict=True
+    ):
+        write_atomically(file, content.encode())
+    return files
 
 
 def as_markdown(parts):

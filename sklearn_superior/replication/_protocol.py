@@ -130,12 +130,16 @@ def make_estimator(job, device="auto"):
     if job.estimator == "cnn":
         network = CNNClassifier(loss=job.loss, max_iter=job.max_iter, device=device)
         return make_pipeline(ChannelImputer(), network)
-    if job.estimator == "hgb":
-        booster = HistGradientBoostingClassifier(max_iter=job.max_iter)
-    else:
-        xgboost = import_optional("xgboost", caller="replication", extra="xgboost")
-        booster = xgboost.XGBClassifier(n_estimators=job.max_iter, n_jobs=1)
+    booster = make_booster(job)
     return make_pipeline(ChannelImputer(), FunctionTransformer(flatten), booster)
+
+
+def make_booster(job):
+    """Return the boosting classifier of a job."""
+    if job.estimator == "hgb":
+        return HistGradientBoostingClassifier(max_iter=job.max_iter)
+    xgboost = import_optional("xgboost", caller="replication", extra="xgboost")
+    return xgboost.XGBClassifier(n_estimators=job.max_iter, n_jobs=1)
 
 
 def flatten(X):
@@ -183,6 +187,13 @@ def versions():
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def describe_versions(records):
+    """Say which versions the records are of."""
+    combinations = sorted({tuple(sorted(r["versions"].items())) for r in records})
+    texts = [", ".join(" ".join(pair) for pair in one) for one in combinations]
+    return f"Versions: {'; '.join(texts)}."
 
 
 def make_jobs(datasets, estimators, *, max_iter, n_folds, n_repeats):

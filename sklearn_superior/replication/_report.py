@@ -10,12 +10,12 @@ from sklearn_superior.replication._page import (
     Links,
     Paragraph,
     Table,
-    as_html,
-    as_markdown,
     as_png,
     interval,
     signed,
+    write_pages,
 )
+from sklearn_superior.replication._protocol import describe_versions
 from sklearn_superior.replication._results import (
     PLAIN_RULES,
     collect,
@@ -23,7 +23,6 @@ from sklearn_superior.replication._results import (
     pool,
 )
 from sklearn_superior.replication._store import RecordStore
-from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._optional import import_optional
 
 _ESTIMATORS = {
@@ -72,13 +71,7 @@ def write_report(folder, home=None):
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
     parts = _make_parts(records, damaged, home)
-    files = {
-        "report.md": as_markdown(parts),
-        "report.html": as_html("Superior scoring rules: replication", parts),
-    }
-    for name, content in files.items():
-        write_atomically(folder / name, content.encode())
-    return [folder / name for name in files]
+    return write_pages(folder / "report", "Superior scoring rules: replication", parts)
 
 
 def _make_parts(records, damaged, home):
@@ -226,7 +219,7 @@ def _describe_runs(records, experiments):
                 f"might change the result: {', '.join(short)}."
             )
         )
-    return [*parts, Paragraph(_versions(records))]
+    return [*parts, Paragraph(describe_versions(records))]
 
 
 def _draw_all(experiments):
@@ -373,14 +366,6 @@ def _settings(experiments):
             for e in experiments
         ],
     )
-
-
-def _versions(records):
-    combinations = sorted({tuple(sorted(r["versions"].items())) for r in records})
-    texts = [
-        ", ".join(f"{name} {number}" for name, number in one) for one in combinations
-    ]
-    return f"Versions: {'; '.join(texts)}."
 
 
 def _draw(experiment):

@@ -14,7 +14,6 @@ from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -30,11 +29,11 @@ from sklearn_superior.replication._protocol import (
     Job,
     flatten,
     load_windows,
+    make_booster,
     spread_folds,
     versions,
 )
 from sklearn_superior.replication._tables import TABLES, load_table
-from sklearn_superior.utils._optional import import_optional
 
 _FILES = files("sklearn_superior.replication")
 PLAN_TEXT = _FILES.joinpath("rules_plan.toml").read_text()
@@ -118,11 +117,8 @@ def make_estimator(job, device="auto"):
         return make_pipeline(*head, CNNClassifier(**options, device=device))
     if head:
         head.append(FunctionTransformer(flatten))
-    if job.estimator == "hgb":
-        model = HistGradientBoostingClassifier(max_iter=job.max_iter)
-    elif job.estimator == "xgboost":
-        xgboost = import_optional("xgboost", caller="replication", extra="xgboost")
-        model = xgboost.XGBClassifier(n_estimators=job.max_iter, n_jobs=1)
+    if job.estimator in ("hgb", "xgboost"):
+        model = make_booster(job)
     else:
         head += [SimpleImputer(), StandardScaler()]
         if job.estimator == "mlp":

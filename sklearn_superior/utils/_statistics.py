@@ -81,6 +81,32 @@ def sign_flip(differences, random_state=0):
     return float(np.mean(abs(sums) >= observed))
 
 
+def pool(differences):
+    """Summarise independent differences, such as those of data sets.
+
+    Returns
+    -------
+    summary : dict
+        The mean (`difference`), its t interval (`low`, `high`), the `p_value` of the
+        sign-flip test, and the number of finite differences (`n`).
+
+    Examples
+    --------
+    >>> pool([1.0, 2.0, 3.0])["difference"], pool([1.0, 2.0, 3.0])["p_value"]
+    (2.0, 0.25)
+    """
+    differences = np.asarray(differences, dtype=float)
+    differences = differences[np.isfinite(differences)]
+    low, high, _ = corrected_t(differences)
+    return {
+        "difference": float(differences.mean()) if len(differences) else np.nan,
+        "low": low,
+        "high": high,
+        "p_value": sign_flip(differences),
+        "n": len(differences),
+    }
+
+
 def holm(p_values):
     """Return p-values that are adjusted for the number of tests by Holm's method.
 

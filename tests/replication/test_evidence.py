@@ -21,12 +21,13 @@ from sklearn_superior.replication.__main__ import main
 from sklearn_superior.replication._evidence import (
     FAMILIES,
     PENALTIES,
+    SHORT,
     Evidence,
     as_trajectory,
     judge_interval,
     smooth,
 )
-from sklearn_superior.replication._evidence_report import SHORT, answer
+from sklearn_superior.replication._evidence_report import answer
 from sklearn_superior.replication._protocol import Job
 from sklearn_superior.replication._rules_plan import (
     PLAN,
