@@ -9,11 +9,8 @@ from sklearn_superior.early_stopping._calibration import calibrate, fit_calibrat
 from sklearn_superior.early_stopping._parameters import check_stopping_parameters
 from sklearn_superior.early_stopping._scoring import expand_classes
 from sklearn_superior.early_stopping._training import StagedModel, fit_in_stages
-from sklearn_superior.early_stopping._validation_split import (
-    Rows,
-    check_target,
-    split_validation,
-)
+from sklearn_superior.early_stopping._validation_split import split_validation
+from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 

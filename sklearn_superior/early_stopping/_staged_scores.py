@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
 from sklearn_superior.early_stopping._scoring import StageScorer, expand_classes
 from sklearn_superior.early_stopping._training import transform
-from sklearn_superior.early_stopping._validation_split import check_labels
 from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.utils._rows import check_labels
 
 
 def staged_scores(fitted_estimator, X, y, *, scoring=None):

@@ -39,27 +39,21 @@ from sklearn_superior.early_stopping._scoring import (
 )
 from sklearn_superior.early_stopping._stopper import EarlyStopper
 from sklearn_superior.early_stopping._validation_split import (
-    Rows,
-    check_target,
     split_validation,
     validation_rows,
 )
-from sklearn_superior.early_stopping.stages import Checkpointed, Stages, find_stages
+from sklearn_superior.early_stopping.stages import Checkpointed, find_stages
 from sklearn_superior.early_stopping.stages._base import set_seeds
 from sklearn_superior.utils._warnings import warn
 
 __all__ = [
     "STOPPING_CONSTRAINTS",
-    "Checkpointed",
-    "Rows",
     "StageScorer",
     "StagedModel",
-    "Stages",
     "best_temperature",
     "calibrate",
     "check_scorer",
     "check_stopping_parameters",
-    "check_target",
     "expand_classes",
     "fit_calibration",
     "fit_in_stages",

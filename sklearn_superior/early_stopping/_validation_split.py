@@ -1,119 +1,13 @@
-"""Which rows to train on and which to validate on, and the checks of their labels."""
+"""Which rows to train on and which to validate on."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import assert_all_finite, check_consistent_length, indexable
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils import indexable
 
-from sklearn_superior.utils._sklearn_compat import count_rows, take_rows
-
-
-@dataclass
-class Rows:
-    """Data with labels and, maybe, weights."""
-
-    X: Any
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
-
-    def take(self, rows):
-        """Return some of the rows."""
-        weight = self.sample_weight
-        return Rows(
-            take_rows(self.X, rows),
-            self.y[rows],
-            None if weight is None else weight[rows],
-        )
-
-
-def check_labels(y, name="y"):
-    """Return labels as a 1-D array, or say what is wrong with them."""
-    if y is None:
-        raise ValueError(
-            f"fit requires {name} to be passed, but the target {name} is None."
-        )
-    if isinstance(y, list | tuple):
-        kinds = {isinstance(label, str) for label in y}
-        if len(kinds) > 1:  # which NumPy would make text
-            raise ValueError(
-                f"{name} must hold labels of one type. Got text beside others."
-            )
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "O":
-        _check_objects(y, name)
-    assert_all_finite(y, input_name=name)
-    check_classification_targets(y)
-    return y
-
-
-def _check_objects(y, name):
-    types = sorted({type(label).__name__ for label in y.tolist()})
-    missing = [label for label in y.tolist() if label is None or _is_missing(label)]
-    if missing:
-        raise ValueError(f"{name} must not hold missing values. Got {missing[0]!r}.")
-    try:
-        np.unique(y)
-    except TypeError as exc:
-        raise ValueError(
-            f"{name} must hold values of one type. Got values of {' and '.join(types)}."
-        ) from exc
-
-
-def _is_missing(label):
-    try:
-        return bool(label != label)
-    except TypeError:  # pandas.NA is neither equal nor unequal to itself
-        return True
-
-
-def check_weights(sample_weight, y, name="sample_weight"):
-    """Return weights as an array of floats, or say what is wrong with them."""
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise ValueError(f"{name} must hold numbers: {exc}") from exc
-    if weight.ndim != 1:
-        raise ValueError(f"{name} must be 1-dimensional. Got shape {weight.shape}.")
-    check_consistent_length(y, weight)
-    if not (np.all(np.isfinite(weight)) and weight.min() >= 0):
-        raise ValueError(f"{name} must be non-negative, without NaN or infinity.")
-    if not np.any(weight):
-        raise ValueError(f"{name} must not be zero for all samples.")
-    return weight
-
-
-def check_groups(groups, y):
-    """Return groups as a 1-D array without missing values; None if there are none."""
-    if groups is None:
-        return None
-    groups = np.asarray(groups)
-    if groups.ndim != 1:
-        raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
-    check_consistent_length(y, groups)
-    if groups.dtype.kind == "O":
-        _check_objects(groups, "groups")
-    assert_all_finite(groups, input_name="groups")
-    return groups
-
-
-def check_target(y, sample_weight=None, n_least=2):
-    """Check labels and weights; return labels, weights and the classes."""
-    y = check_labels(y)
-    weight = check_weights(sample_weight, y)
-    classes = np.unique(y)
-    present = classes if weight is None else np.unique(y[weight > 0])
-    if len(present) < n_least:
-        raise ValueError(
-            f"y must hold at least {n_least} classes with positive weight. "
-            f"Got {len(present)} class: {present.tolist()}."
-        )
-    return y, weight, classes
+from sklearn_superior.utils._rows import Rows, check_groups, check_labels, check_weights
+from sklearn_superior.utils._sklearn_compat import count_rows
 
 
 @dataclass

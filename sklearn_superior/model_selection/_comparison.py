@@ -18,11 +18,9 @@ from sklearn.utils import check_random_state, indexable
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
-    Rows,
     StagedModel,
     StageScorer,
     best_temperature,
-    check_target,
     validation_rows,
 )
 from sklearn_superior.metrics import scale_temperature
@@ -35,6 +33,7 @@ from sklearn_superior.model_selection._trajectory import (
 )
 from sklearn_superior.utils._parallel import in_parallel, limit_threads
 from sklearn_superior.utils._progress import with_progress
+from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import (
     check_parameters,
     integer_from,

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_consistent_length
+
+from sklearn_superior.utils._rows import check_groups
+from sklearn_superior.utils._sklearn_compat import count_rows
 
 
 @dataclass
@@ -30,28 +32,18 @@ class Series:
         return in_rows
 
 
-def count_rows(X):
-    """Count the rows of anything that scikit-learn can index."""
-    shape = getattr(X, "shape", None)
-    if shape == () or (shape is None and not hasattr(X, "__len__")):
-        raise ValueError(f"X must be array-like, with rows. Got {X!r} instead.")
-    return int(shape[0]) if shape else len(X)
-
-
 def find_series(X, groups):
     """Lay out the rows of `X` by `groups`, or as one series if there are none."""
-    n_rows = count_rows(X)
+    try:
+        n_rows = count_rows(X)
+    except TypeError as exc:
+        message = f"X must be array-like, with rows. Got {X!r} instead."
+        raise ValueError(message) from exc
+    groups = check_groups(groups, X)
     if groups is None:
         return Series(np.zeros(1, dtype=int), np.array([n_rows]), None)
-    check_consistent_length(X, groups)
-    groups = np.asarray(groups)
-    if groups.ndim != 1:
-        raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
-    try:
-        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-    except TypeError:  # pandas.NA, which `distinct` reports
-        starts = np.arange(n_rows)
-    names, codes = distinct(groups[starts], "groups")
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    names, codes = np.unique(groups[starts], return_inverse=True)
     lengths = np.diff(np.r_[starts, n_rows])
     if len(starts) == len(names):  # each series is in one piece
         return Series(names[codes], lengths, None)
@@ -59,17 +51,3 @@ def find_series(X, groups):
         codes = codes.astype(np.uint16)  # which are sorted by counting
     codes = np.repeat(codes, lengths)
     return Series(names, np.bincount(codes), np.argsort(codes, kind="stable"))
-
-
-def distinct(values, name):
-    """Sorted distinct values and the number of each value among them."""
-    try:
-        unique, codes = np.unique(values, return_inverse=True)
-        is_missing = any(value is None or value != value for value in unique.tolist())
-    except TypeError as exc:  # None or pandas.NA, or text beside numbers
-        raise ValueError(
-            f"{name} must hold values of one type, none of them missing: {exc}"
-        ) from exc
-    if is_missing:
-        raise ValueError(f"{name} must not contain missing values.")
-    return unique, codes

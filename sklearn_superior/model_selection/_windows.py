@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from sklearn_superior.model_selection._series import distinct, find_series
+from sklearn_superior.model_selection._series import find_series
+from sklearn_superior.utils._rows import check_column
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     StrOptions,
@@ -262,7 +263,8 @@ def _check_times(times, X, series, *, named):
 def _encode_labels(X, y, label):
     """Distinct labels, and the number of each point's label among them."""
     check_consistent_length(X, y)
-    labels, codes = distinct(column_or_1d(y), "y")
+    y = check_column(column_or_1d(y), "y")
+    labels, codes = np.unique(y, return_inverse=True)
     if label != "last" and labels.dtype.kind == "f" and np.any(labels % 1):
         raise ValueError(
             f"label={label!r} needs class labels, but y is continuous. "

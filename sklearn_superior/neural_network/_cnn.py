@@ -9,10 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
 from sklearn_superior.early_stopping._training import (
-    Rows,
     StagedModel,
     calibrate,
-    check_target,
     expand_classes,
     fit_calibration,
     fit_in_stages,
@@ -27,6 +25,7 @@ from sklearn_superior.neural_network._input import (
 from sklearn_superior.neural_network._stages import CNNStages, to_proba
 from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 _SCORE_ATTRIBUTES = (

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 from scipy.special import softmax
 
-from sklearn_superior.early_stopping._training import Checkpointed, Stages
+from sklearn_superior.early_stopping.stages import Checkpointed, Stages
 from sklearn_superior.neural_network._input import (
     ClassWeights,
     check_params,

@@ -19,9 +19,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
-from sklearn_superior.early_stopping._training import Rows, StagedModel
+from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.model_selection import compare_stopping_rules
+from sklearn_superior.utils._rows import Rows
 from tests.early_stopping.families import FAMILIES, make_data, reference_stages
 
 pytestmark = [

@@ -341,7 +341,7 @@ def test_bad_parameters(options, message):
         (np.zeros(20), [0] * 19, "inconsistent numbers of samples"),
         (np.zeros(20), np.zeros((20, 2)), r"groups must be 1-dim.*\(20, 2\)"),
         (np.zeros(20), ["a"] * 10 + [None] * 10, "groups must .* missing"),
-        (np.zeros(20), [0.0] * 10 + [np.nan] * 10, "groups must not contain missing"),
+        (np.zeros(20), [0.0] * 10 + [np.nan] * 10, "groups contains NaN"),
         (
             np.zeros(20),
             pd.Series(["a"] * 10 + [pd.NA] * 10, dtype="string"),

@@ -206,7 +206,7 @@ def test_short_groups_are_named():
         (np.zeros(9), {"length": 2, "y": np.ones((9, 2))}, "y should be a 1d array"),
         (np.zeros(9), {"length": 2, "y": np.arange(9) / 2}, "is continuous. Use label"),
         (np.zeros(9), {"length": 2, "y": ["a"] * 8 + [None]}, "y must .* missing"),
-        (np.zeros(9), {"length": 2, "y": [0.0] * 8 + [np.nan]}, "y must .* missing"),
+        (np.zeros(9), {"length": 2, "y": [0.0] * 8 + [np.nan]}, "y contains NaN"),
         (np.zeros(9), {"length": 2, "groups": [1]}, "inconsistent numbers of samples"),
         (np.zeros(9), {"length": 2, "groups": [1] * 4 + [None] * 5}, "groups must"),
     ],

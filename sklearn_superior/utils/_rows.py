@@ -1,0 +1,127 @@
+"""Rows of any table, and the checks of labels, weights and groups.
+
+All folders take them from here. `metrics` has checks of its own: its labels may also be
+a one-hot matrix or an array of another library.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from sklearn_superior.utils._sklearn_compat import take_rows
+
+
+@dataclass
+class Rows:
+    """Data with labels and, maybe, weights."""
+
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+    def take(self, rows):
+        """Return some of the rows."""
+        weight = self.sample_weight
+        return Rows(
+            take_rows(self.X, rows),
+            self.y[rows],
+            None if weight is None else weight[rows],
+        )
+
+
+def check_column(values, name):
+    """Return a 1-D array whose values are of one type and none of them missing."""
+    if values.dtype.kind == "O":
+        _check_objects(values, name)
+    if values.dtype.kind in "mM" and np.isnat(values).any():
+        raise ValueError(f"{name} must not hold missing values. Got NaT.")
+    assert_all_finite(values, input_name=name)
+    return values
+
+
+def _check_objects(values, name):
+    try:
+        distinct = set(values.tolist())
+    except TypeError as exc:
+        raise ValueError(f"{name} must hold numbers or text: {exc}.") from exc
+    for value in distinct:
+        if value is None or _is_missing(value):
+            raise ValueError(f"{name} must not hold missing values. Got {value!r}.")
+    try:
+        sorted(distinct)
+    except TypeError as exc:
+        types = sorted({type(value).__name__ for value in distinct})
+        raise ValueError(
+            f"{name} must hold values of one type. Got values of {' and '.join(types)}."
+        ) from exc
+
+
+def _is_missing(value):
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True
+
+
+def check_labels(y, name="y"):
+    """Return labels as a 1-D array, or say what is wrong with them."""
+    if y is None:
+        raise ValueError(
+            f"fit requires {name} to be passed, but the target {name} is None."
+        )
+    if isinstance(y, list | tuple):
+        kinds = {isinstance(label, str) for label in y}
+        if len(kinds) > 1:  # which NumPy would make text
+            raise ValueError(
+                f"{name} must hold labels of one type. Got text beside others."
+            )
+    y = check_column(column_or_1d(y, warn=True), name)
+    check_classification_targets(y)
+    return y
+
+
+def check_weights(sample_weight, y, name="sample_weight"):
+    """Return weights as an array of floats, or say what is wrong with them."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise ValueError(f"{name} must hold numbers: {exc}") from exc
+    if weight.ndim != 1:
+        raise ValueError(f"{name} must be 1-dimensional. Got shape {weight.shape}.")
+    check_consistent_length(y, weight)
+    if not (np.all(np.isfinite(weight)) and weight.min() >= 0):
+        raise ValueError(f"{name} must be non-negative, without NaN or infinity.")
+    if not np.any(weight):
+        raise ValueError(f"{name} must not be zero for all samples.")
+    return weight
+
+
+def check_groups(groups, X):
+    """Return the groups of the rows of `X` as a 1-D array; None if there are none."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.ndim != 1:
+        raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
+    check_consistent_length(X, groups)
+    return check_column(groups, "groups")
+
+
+def check_target(y, sample_weight=None, n_least=2):
+    """Check labels and weights; return labels, weights and the classes."""
+    y = check_labels(y)
+    weight = check_weights(sample_weight, y)
+    classes = np.unique(y)
+    present = classes if weight is None else np.unique(y[weight > 0])
+    if len(present) < n_least:
+        raise ValueError(
+            f"y must hold at least {n_least} classes with positive weight. "
+            f"Got {len(present)} class: {present.tolist()}."
+        )
+    return y, weight, classes
