@@ -1,15 +1,12 @@
-"""The private names of scikit-learn that this package uses, all of them, in one file.
+"""The private names of scikit-learn that this package uses.
 
+They are in this file and in `early_stopping/stages/_hist_hook.py`, nowhere else.
 `tests/utils/test_sklearn_compat.py` fails when one of them changes. What the older
 versions of scikit-learn lack has its replacement here, too.
 """
 
 import sys
-from contextlib import contextmanager
-from copy import copy
-from functools import cache
 from importlib import import_module
-from itertools import count
 from numbers import Integral
 from types import FunctionType
 
@@ -86,18 +83,12 @@ __all__ = [
     "ProbabilityScorer",
     "array_namespace",
     "begin_callbacks",
-    "check_hist_trees",
     "check_parameters",
     "count_features",
     "count_rows",
-    "cut_hist",
-    "hist_hook_works",
-    "hook_by_name",
     "integer_from",
-    "make_hook",
     "move_to",
     "namespace_of",
-    "prepare_hist_to_resume",
     "register_scorer_names",
     "scorer_parts",
     "take_rows",
@@ -105,6 +96,9 @@ __all__ = [
     "widest_float",
     "with_callbacks",
 ]
+
+
+# Arrays of any library
 
 
 def array_namespace(array):
@@ -130,72 +124,7 @@ def namespace_of(array):
     return compat.array_namespace(array)
 
 
-def register_scorer_names(scorers):
-    """Make ``{name: scorer}`` known to scikit-learn's ``scoring`` parameters.
-
-    Besides its table of scorers, scikit-learn has a copy of the names in the parameter
-    constraints of every class and function that takes ``scoring``, made when its module
-    was imported. Those of the modules that are imported are extended; a module that is
-    imported later reads the table.
-    """
-    _SCORERS.update(scorers)
-    for constraint in _scoring_constraints():
-        constraint.options |= set(scorers)
-
-
-def _scoring_constraints():
-    """Yield the constraints of all imported modules that list names of scorers."""
-    for module in list(sys.modules.values()):
-        for value in list(getattr(module, "__dict__", {}).values()):
-            if not issubclass(type(value), type | FunctionType):
-                continue
-            for name in ("_parameter_constraints", "_skl_parameter_constraints"):
-                constraints = vars(value).get(name)
-                if isinstance(constraints, dict):
-                    for allowed in constraints.values():
-                        yield from filter(_lists_scorers, allowed)
-
-
-def _lists_scorers(constraint):
-    """Tell whether a constraint is a set of names of scorers."""
-    return type(constraint) is StrOptions and "neg_brier_score" in constraint.options
-
-
-def check_parameters(caller, constraints, values):
-    """Check values as scikit-learn checks the parameters of its estimators.
-
-    Parameters
-    ----------
-    caller : str
-        The name of the class or function, for the message.
-
-    constraints : dict
-        What is allowed, as in the `_parameter_constraints` of an estimator.
-
-    values : dict
-        The values by the names of the parameters; others are not looked at.
-    """
-    values = {name: values[name] for name in constraints}
-    validate_parameter_constraints(constraints, values, caller)
-
-
-class _Integers(Interval):
-    """Integers, of which Python's booleans are none."""
-
-    def is_satisfied_by(self, val):
-        return not isinstance(val, bool) and super().is_satisfied_by(val)
-
-
-def integer_from(least):
-    """Return the constraint of an int from `least` up."""
-    return _Integers(Integral, least, None, closed="left")
-
-
-def begin_callbacks(estimator, max_subtasks):
-    """Return the context of the callbacks of an estimator; None if it has none."""
-    if not getattr(estimator, "_skl_callbacks", None):
-        return None
-    return estimator._init_callback_context(max_subtasks=max_subtasks)
+# Scorers
 
 
 class ProbabilityScorer(_BaseScorer):
@@ -230,133 +159,75 @@ def scorer_parts(scorer):
     return scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method
 
 
-# ------------------------------------------------ HistGradientBoostingClassifier
-#
-# It has no callback for its iterations, but it calls its scorer after each of them. A
-# scorer that it knows by name gets predictions that are updated by each iteration; any
-# other scorer predicts with all trees again. So a temporary scorer is registered while
-# a model is fitted. `hist_hook_works` checks all this on a small example first.
+def register_scorer_names(scorers):
+    """Make ``{name: scorer}`` known to scikit-learn's ``scoring`` parameters.
 
-_hook_numbers = count()
-
-
-def make_hook(on_stage, n_done=0):
-    """Return a scorer that calls `on_stage` with the probabilities of each iteration.
-
-    It is called on training data, then on validation data, and the first time before
-    there is any tree. A score that does not grow stops a patience of 1.
+    Besides its table of scorers, scikit-learn has a copy of the names in the parameter
+    constraints of every class and function that takes ``scoring``, made when its module
+    was imported. Those of the modules that are imported are extended; a module that is
+    imported later reads the table.
     """
-    calls = count(2 if n_done else 0)
-
-    def hook(estimator, X, y, sample_weight=None):
-        call = next(calls)
-        if call % 2 == 0:
-            return 0.0
-        if call == 1:
-            return -1.0
-        stop = on_stage(estimator.predict_proba(X))
-        return -np.inf if stop else float(call)
-
-    return hook
+    _SCORERS.update(scorers)
+    for constraint in _scoring_constraints():
+        constraint.options |= set(scorers)
 
 
-@contextmanager
-def hook_by_name(hook):
-    """Give the name under which `scoring` finds the hook, in this context."""
-    name = f"_sklearn_superior_hook_{next(_hook_numbers)}"
-    _SCORERS[name] = hook
-    try:
-        yield name
-    finally:
-        del _SCORERS[name]
+def _scoring_constraints():
+    """Yield the constraints of all imported modules that list names of scorers."""
+    for module in list(sys.modules.values()):
+        for value in list(getattr(module, "__dict__", {}).values()):
+            if not issubclass(type(value), type | FunctionType):
+                continue
+            for name in ("_parameter_constraints", "_skl_parameter_constraints"):
+                constraints = vars(value).get(name)
+                if isinstance(constraints, dict):
+                    for allowed in constraints.values():
+                        yield from filter(_lists_scorers, allowed)
 
 
-def prepare_hist_to_resume(model, hook):
-    """Make a model with iterations, and warm_start=True, call the hook."""
-    model._scorer = hook
-    model.train_score_ = model.validation_score_ = np.array([-1.0])
+def _lists_scorers(constraint):
+    """Tell whether a constraint is a set of names of scorers."""
+    return type(constraint) is StrOptions and "neg_brier_score" in constraint.options
 
 
-def cut_hist(model, n_kept):
-    """Copy a model, also one that is being fitted, with its first iterations only."""
-    model = copy(model)
-    for name in ("_raw_predict", "_in_fit"):  # there while it is fitted
-        vars(model).pop(name, None)
-    model._scorer = None
-    model._predictors = model._predictors[:n_kept]
-    model.train_score_ = model.validation_score_ = np.array([])
-    model.do_early_stopping_ = False
-    return model
+# Parameters
 
 
-def check_hist_trees(model):
-    """Check that nodes of a restored model point at nodes and features that exist."""
-    n_features, n_classes = model.n_features_in_, len(model.classes_)
-    n_trees = 1 if n_classes == 2 else n_classes
-    if len(model._bin_mapper.n_bins_non_missing_) != n_features:
-        raise ValueError("The checkpoint's model has bins of other features.")
-    for trees in model._predictors:
-        if len(trees) != n_trees:
-            raise ValueError("The checkpoint's model lacks a tree of some class.")
-        for tree in trees:
-            inner = ~tree.nodes["is_leaf"].astype(bool)
-            nodes = tree.nodes[inner]
-            children = np.r_[nodes["left"], nodes["right"]].astype(np.int64)
-            parents = np.tile(np.flatnonzero(inner), 2)
-            by_category = nodes[nodes["is_categorical"].astype(bool)]
-            sets = len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets)
-            if not (
-                np.all((children > parents) & (children < len(tree.nodes)))
-                and np.all(nodes["feature_idx"] >= 0)
-                and np.all(nodes["feature_idx"] < n_features)
-                and np.all(by_category["bitset_idx"] < min(sets))
-            ):
-                raise ValueError("The checkpoint's model is no tree of these features.")
+def check_parameters(caller, constraints, values):
+    """Check values as scikit-learn checks the parameters of its estimators.
+
+    Parameters
+    ----------
+    caller : str
+        The name of the class or function, for the message.
+
+    constraints : dict
+        What is allowed, as in the `_parameter_constraints` of an estimator.
+
+    values : dict
+        The values by the names of the parameters; others are not looked at.
+    """
+    values = {name: values[name] for name in constraints}
+    validate_parameter_constraints(constraints, values, caller)
 
 
-@cache
-def hist_hook_works(hist_class):
-    """Try on a few rows whether a model can be hooked, cut, and resumed."""
-    X = np.linspace(0, 1, 40).reshape(-1, 1)
-    y = np.arange(40) // 4 % 2
-    common = {"max_iter": 3, "max_leaf_nodes": 4, "min_samples_leaf": 1}
-    hooked = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
+class _Integers(Interval):
+    """Integers, of which Python's booleans are none."""
 
-    def fit(first=None):
-        seen, on_the_way = [], []
+    def is_satisfied_by(self, val):
+        return not isinstance(val, bool) and super().is_satisfied_by(val)
 
-        def on_stage(y_proba):
-            seen.append(y_proba.copy())
-            on_the_way.append(cut_hist(model, model.n_iter_))
 
-        hook = make_hook(on_stage, 0 if first is None else first.n_iter_)
-        with hook_by_name(hook) as name:
-            model = hist_class(
-                scoring=name, warm_start=first is not None, **common, **hooked
-            )
-            if first is not None:
-                params = model.get_params()
-                fitted = {k: v for k, v in vars(first).items() if k not in params}
-                vars(model).update(fitted)
-                prepare_hist_to_resume(model, hook)
-            model.fit(X, y, X_val=X, y_val=np.zeros_like(y))
-        return model, seen, on_the_way
+def integer_from(least):
+    """Return the constraint of an int from `least` up."""
+    return _Integers(Integral, least, None, closed="left")
 
-    try:
-        plain = hist_class(early_stopping=False, **common).fit(X, y)
-        expected = np.array(list(plain.staged_predict_proba(X)))
-        model, seen, on_the_way = fit()
-        cuts = [cut_hist(model, k + 1) for k in range(3)]
-        predictions = [
-            seen,
-            [cut.predict_proba(X) for cut in cuts],
-            [cut.predict_proba(X) for cut in on_the_way],
-        ]
-        resumed, seen, _ = fit(cuts[1])
-        predictions += [
-            [*expected[:2], *seen],
-            [*expected[:2], resumed.predict_proba(X)],
-        ]
-        return bool(np.allclose(predictions, expected, rtol=1e-12))
-    except Exception:
-        return False
+
+# Callbacks
+
+
+def begin_callbacks(estimator, max_subtasks):
+    """Return the context of the callbacks of an estimator; None if it has none."""
+    if not getattr(estimator, "_skl_callbacks", None):
+        return None
+    return estimator._init_callback_context(max_subtasks=max_subtasks)

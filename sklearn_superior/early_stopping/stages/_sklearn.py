@@ -14,8 +14,7 @@ from sklearn_superior.early_stopping.stages._base import (
     hand_over_fit,
     stand_in_labels,
 )
-from sklearn_superior.early_stopping.stages._skops import SkopsFormat
-from sklearn_superior.utils._sklearn_compat import (
+from sklearn_superior.early_stopping.stages._hist_hook import (
     check_hist_trees,
     cut_hist,
     hist_hook_works,
@@ -23,6 +22,7 @@ from sklearn_superior.utils._sklearn_compat import (
     make_hook,
     prepare_hist_to_resume,
 )
+from sklearn_superior.early_stopping.stages._skops import SkopsFormat
 from sklearn_superior.utils._warnings import warn
 
 

@@ -16,12 +16,11 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.early_stopping.stages import _hist_hook, find_stages
 from sklearn_superior.early_stopping.stages._sklearn import (
     HistGradientBoostingStages,
     PublicHistGradientBoostingStages,
 )
-from sklearn_superior.utils import _sklearn_compat
 from tests.early_stopping.families import make_data, resumable_data
 
 HIST = {"max_iter": 12, "learning_rate": 0.5, "max_leaf_nodes": 6, "random_state": 0}
@@ -55,10 +54,10 @@ PRIVATE_NAMES = ["_predictors", "_scorer", "_raw_predict", "_in_fit", "_SCORERS"
 @pytest.fixture
 def changed_class(request, monkeypatch):
     if request.param == "_SCORERS":  # the table is gone
-        monkeypatch.setattr(_sklearn_compat, "_SCORERS", {})
-        _sklearn_compat.hist_hook_works.cache_clear()
+        monkeypatch.setattr(_hist_hook, "_SCORERS", {})
+        _hist_hook.hist_hook_works.cache_clear()
         yield HistGradientBoostingClassifier
-        _sklearn_compat.hist_hook_works.cache_clear()
+        _hist_hook.hist_hook_works.cache_clear()
     else:
         yield future_scikit_learn(request.param)
 
@@ -79,7 +78,7 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
     with pytest.warns(UserWarning, match="has changed inside.*same model") as caught:
         model.fit(**data)
     assert len({str(w.message) for w in caught}) == 1
-    _sklearn_compat.hist_hook_works.cache_clear()
+    _hist_hook.hist_hook_works.cache_clear()
     if changed_class is HistGradientBoostingClassifier:
         expected = HistGradientBoostingClassifier(
             early_stopping=False, **params | {"max_iter": model.best_iteration_ + 1}
@@ -99,10 +98,10 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
 
 
 def test_names_that_are_there_are_used():
-    assert _sklearn_compat.hist_hook_works(HistGradientBoostingClassifier)
+    assert _hist_hook.hist_hook_works(HistGradientBoostingClassifier)
     stages = find_stages(HistGradientBoostingClassifier())
     assert isinstance(stages, HistGradientBoostingStages)
-    assert "sklearn_superior" not in str(sorted(_sklearn_compat._SCORERS))
+    assert "sklearn_superior" not in str(sorted(_hist_hook._SCORERS))
 
 
 def test_the_public_way_needs_no_seed():

@@ -1,0 +1,94 @@
+"""Fails loudly when HistGradientBoostingClassifier changes inside."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from sklearn_superior.early_stopping.stages import _hist_hook
+
+
+def test_every_function_is_exercised_here():
+    source = Path(__file__).read_text()
+    for name in _hist_hook.__all__:
+        assert f"_hist_hook.{name}" in source, name
+
+
+def make_hist(**params):
+    X = np.linspace(0, 1, 60).reshape(-1, 1)
+    y = np.arange(60) // 5 % 2
+    defaults = {"max_iter": 5, "min_samples_leaf": 2, "max_leaf_nodes": 4}
+    return HistGradientBoostingClassifier(**defaults | params), X, y
+
+
+HOOKED = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
+
+
+def test_hist_gradient_boosting_can_be_hooked_cut_and_resumed():
+    assert _hist_hook.hist_hook_works(HistGradientBoostingClassifier)
+    plain, X, y = make_hist(early_stopping=False)
+    stages = list(plain.fit(X, y).staged_predict_proba(X))
+    seen = []
+    hook = _hist_hook.make_hook(lambda p: seen.append(p.copy()))
+    with _hist_hook.hook_by_name(hook) as name:
+        model = make_hist(scoring=name, **HOOKED)[0].fit(X, y, X_val=X, y_val=y)
+    assert name not in sklearn.metrics.get_scorer_names()
+    np.testing.assert_allclose(seen, stages, rtol=1e-12)
+    cut = _hist_hook.cut_hist(model, 3)
+    _hist_hook.check_hist_trees(cut)
+    assert (cut.n_iter_, model.n_iter_) == (3, 5)
+    np.testing.assert_allclose(cut.predict_proba(X), stages[2], rtol=1e-12)
+    seen.clear()
+    hook = _hist_hook.make_hook(lambda p: seen.append(p.copy()), n_done=3)
+    with _hist_hook.hook_by_name(hook) as name:
+        resumed, *_ = make_hist(scoring=name, warm_start=True, **HOOKED)
+        params = resumed.get_params()
+        vars(resumed).update({k: v for k, v in vars(cut).items() if k not in params})
+        _hist_hook.prepare_hist_to_resume(resumed, hook)
+        resumed.fit(X, y, X_val=X, y_val=y)
+    np.testing.assert_allclose(seen, stages[3:], rtol=1e-12)
+
+
+def test_a_hook_stops():
+    model, X, y = make_hist()
+    hook = _hist_hook.make_hook(lambda p: True)
+    with _hist_hook.hook_by_name(hook) as name:
+        model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
+    assert model.n_iter_ == 1
+
+
+def spoil(nodes, field, value):
+    inner = np.flatnonzero(nodes["is_leaf"] == 0)
+    nodes[field][inner[0]] = value
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: spoil(m._predictors[0][0].nodes, "left", 10**6), "no tree of these"),
+        (lambda m: spoil(m._predictors[0][0].nodes, "right", 0), "no tree of these"),
+        (
+            lambda m: spoil(m._predictors[0][0].nodes, "feature_idx", 7),
+            "no tree of these",
+        ),
+        (lambda m: m._predictors[1].clear(), "lacks a tree of some class"),
+        (lambda m: setattr(m, "n_features_in_", 2), "bins of other features"),
+    ],
+)
+def test_trees_that_point_nowhere_are_refused(change, message):
+    model, X, y = make_hist()
+    model.fit(X, y)
+    _hist_hook.check_hist_trees(model)
+    change(model)
+    with pytest.raises(ValueError, match=message):
+        _hist_hook.check_hist_trees(model)
+
+
+def test_a_class_that_cannot_be_hooked_is_found_out():
+    class Deaf(HistGradientBoostingClassifier):
+        def _check_early_stopping_scorer(self, *args, **kwargs):
+            return False
+
+    assert not _hist_hook.hist_hook_works(Deaf)
