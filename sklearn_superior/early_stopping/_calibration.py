@@ -17,8 +17,8 @@ def fit_calibration(classifier, val, y_proba, own_classes):
     val : Rows
         The validation data.
 
-    y_proba : callable
-        Called with the data of `val`; returns the probabilities of `own_classes`.
+    y_proba : ndarray of shape (n_val, n_classes)
+        Its probabilities, as the kept stage predicts them.
 
     own_classes : ndarray
         The classes that the model knows. Samples of others say nothing of its
@@ -27,9 +27,8 @@ def fit_calibration(classifier, val, y_proba, own_classes):
     vars(classifier).pop("temperature_", None)
     if classifier.calibration is None:
         return
-    temperature = best_temperature(
-        val.y, y_proba(val.X), own_classes, val.sample_weight
-    )
+    own = y_proba[:, np.isin(classifier.classes_, own_classes)]
+    temperature = best_temperature(val.y, own, own_classes, val.sample_weight)
     if temperature == 1:
         warn(
             "The validation data has no best temperature: all predictions are correct, "

@@ -1,27 +1,31 @@
-"""The state of training on disk: written whole or not at all, read without trust.
+"""The state of training on disk, written whole or not at all.
 
-A checkpoint is one archive with what training it is of, the scores so far, the last
-model and, where that cannot be cut back to it, the best one. It is written beside the
-old one and then takes its place, so that a kill at any moment leaves one of the two.
+A checkpoint is one archive: of which training it is, the scores so far, the last model
+and, where that cannot be cut back to it, the best one, each with the probabilities that
+were scored. It is written beside the old one and then takes its place, so that a kill
+at any moment leaves one of the two. Damage is found by the checksums of the archive.
 """
 
 import json
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from sklearn_superior.early_stopping._identity import differences
-from sklearn_superior.utils._files import (
-    read_archive,
-    remove_leftovers,
-    write_atomically,
-)
+from sklearn_superior.utils._files import remove_leftovers, write_atomically
 from sklearn_superior.utils._warnings import warn
 
 _FILE = "checkpoint.zip"
-_FORMAT = "sklearn-superior checkpoint 2"
+_FORMAT = "sklearn-superior checkpoint 3"
+_ANEW = "Remove it to start anew, or use another checkpoint_dir."
+_RANDOM_HINT = (
+    "If nothing was changed, something draws at random: set random_state to an int, "
+    "also that of each step of a pipeline, before the first fit. "
+)
 
 
 @dataclass
@@ -30,21 +34,71 @@ class Checkpoint:
 
     identity: dict
     scores: list
-    best: int | None = None  # the stage of the model "best"
-    models: dict = field(default_factory=dict)  # name -> bytes
+    best: int | None  # the stage of the model "best"
+    models: dict  # name -> bytes
+    scored: dict  # "last" and "best" -> the probabilities that were scored
+
+    def to_bytes(self):
+        """Return the archive."""
+        meta = {
+            "format": _FORMAT,
+            "identity": self.identity,
+            # JSON has no NaN; a string says the same.
+            "scores": [repr(score) for score in self.scores],
+            "best": self.best,
+        }
+        buffer = BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("meta.json", json.dumps(meta))
+            for name, data in self.models.items():
+                archive.writestr(f"models/{name}", data)
+            for name, y_proba in self.scored.items():
+                with archive.open(f"scored/{name}", "w") as file:
+                    np.save(file, y_proba, allow_pickle=False)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data):
+        """Read an archive, or raise an error of any kind."""
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        meta = json.loads(members.pop("meta.json"))
+        if meta["format"] != _FORMAT:
+            raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
+        models = {k[7:]: v for k, v in members.items() if k.startswith("models/")}
+        scored = {
+            k[7:]: np.load(BytesIO(v), allow_pickle=False)
+            for k, v in members.items()
+            if k.startswith("scored/")
+        }
+        scores = [float(score) for score in meta["scores"]]
+        if not (scores and "last" in models and isinstance(meta["identity"], dict)):
+            raise ValueError("a part of it is missing")
+        return cls(meta["identity"], scores, meta["best"], models, scored)
 
 
-class CheckpointStore:
-    """Where checkpoints are kept.
+class CheckpointKeeper:
+    """Keeps the checkpoint of a training, and resumes from it.
 
     Parameters
     ----------
     directory : str or path
-        Created if it is missing.
+        Where to keep the checkpoint. Created if it is missing.
+
+    model : StagedModel
+        What is trained, by an adapter that is `Checkpointed`.
+
+    stopper : EarlyStopper
+        Has the scores.
+
+    identity : dict of str to str
+        What training it is.
     """
 
-    def __init__(self, directory):
-        self.path = Path(directory) / _FILE
+    def __init__(self, directory, model, stopper, identity):
+        self.model, self.stages, self.stopper = model, model.stages, stopper
+        self.identity = identity
+        self.path = checkpoint_path(directory)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as exc:
@@ -53,40 +107,37 @@ class CheckpointStore:
                 f"{exc}"
             ) from exc
         remove_leftovers(self.path)
-        self._has_failed = False
+        self._n_saved, self._next_save, self._has_failed = None, 0.0, False
 
-    def save(self, checkpoint):
-        """Write a checkpoint in place of the last one; return whether it worked.
-
-        If it cannot be written, a warning says so, once.
-        """
-        meta = {
-            "format": _FORMAT,
-            "identity": checkpoint.identity,
-            # JSON has no NaN; a string says the same.
-            "scores": [repr(score) for score in checkpoint.scores],
-            "best": checkpoint.best,
-            "members": sorted(checkpoint.models),
-        }
-        buffer = BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr("meta.json", json.dumps(meta))
-            for name, data in checkpoint.models.items():
-                archive.writestr(name, data)
+    def restore(self):
+        """Resume from the checkpoint; return it, and whether to stop. None: none."""
+        checkpoint = self._read()
+        if checkpoint is None:
+            return None, False
+        different = differences(checkpoint.identity, self.identity)
+        if different:
+            hint = _RANDOM_HINT if "training data" in different else ""
+            raise ValueError(
+                f"{self.path} is of another estimator, other parameters, scoring or "
+                f"data. What differs: {different}. {hint}{_ANEW}"
+            )
+        n_done = len(checkpoint.scores)
+        if n_done > self.stages.n_stages:
+            raise ValueError(
+                f"{self.path} has {n_done} stages, more than the "
+                f"{self.stages.n_stages} that are wanted. {_ANEW}"
+            )
+        stop = self._replay(checkpoint)
         try:
-            write_atomically(self.path, buffer.getvalue())
-        except OSError as exc:
-            if not self._has_failed:
-                warn(
-                    f"The checkpoint {self.path} could not be written: {exc}. Training "
-                    "continues without it."
-                )
-            self._has_failed = True
-            return False
-        return True
+            self.model.restore(checkpoint.models, n_done)
+        except Exception as exc:  # whatever a library says of what it did not write
+            raise ValueError(
+                f"{self.path}: The checkpoint's model cannot be read: "
+                f"{str(exc).rstrip('.')}. {_ANEW}"
+            ) from exc
+        return checkpoint, stop
 
-    def load(self):
-        """Read the checkpoint; None if there is none."""
+    def _read(self):
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -94,144 +145,57 @@ class CheckpointStore:
         except OSError as exc:
             raise ValueError(f"{self.path} cannot be read: {exc}") from exc
         try:
-            return _parse(read_archive(data))
+            return Checkpoint.from_bytes(data)
         except Exception as exc:  # whatever the damage leads to
             raise ValueError(
-                f"{self.path} is damaged or no checkpoint: {exc}. Remove it to start "
-                "anew."
+                f"{self.path} is damaged or no checkpoint: {exc}. {_ANEW}"
             ) from exc
 
-
-def _parse(members):
-    meta = json.loads(members.pop("meta.json"))
-    if meta["format"] != _FORMAT:
-        raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
-    if sorted(members) != meta["members"] or "last" not in members:
-        raise ValueError("its models are not those that it was written with")
-    scores, best, identity = meta["scores"], meta["best"], meta["identity"]
-    if not (isinstance(scores, list) and scores):
-        raise ValueError("it has no list of scores")
-    scores = [float(score) for score in scores]
-    if best is not None and best not in range(len(scores)):
-        raise ValueError("its scores and its best stage do not fit each other")
-    if not (isinstance(identity, dict) and all(map(_is_text, identity.values()))):
-        raise ValueError("it does not contain the identity of its training")
-    return Checkpoint(identity, scores, best, members)
-
-
-def _is_text(value):
-    return isinstance(value, str)
-
-
-class CheckpointKeeper:
-    """Keeps the checkpoint of a training, and resumes from it.
-
-    Parameters
-    ----------
-    model : StagedModel
-        What is trained, by an adapter that is `Checkpointed`.
-
-    stopper : EarlyStopper
-        Has the scores.
-
-    directory : str or path
-        Where to keep the checkpoint.
-
-    identify : callable
-        Returns the identity of the training, and what of it is not stable.
-
-    is_random : bool, default=False
-        Whether the validation rows are drawn without a seed.
-    """
-
-    def __init__(self, model, stopper, directory, identify, is_random=False):
-        self.is_random = is_random
-        self.model, self.stages, self.stopper = model, model.stages, stopper
-        self.stages.check_format()
-        self.store = CheckpointStore(directory)
-        self.identity, self.unstable = identify()
-        self._n_saved = None
-        self._next_save = 0.0
-        if self.unstable:
-            warn(f"{self.store.path} cannot be used to resume: {self._reasons()}.")
-
-    def _reasons(self):
-        return "; ".join(f"{name}: {why}" for name, why in self.unstable.items())
-
-    def restore(self):
-        """Resume from the checkpoint, if there is one; return whether to stop."""
-        checkpoint = self.store.load() if self.stages.resumes else None
-        if checkpoint is None:
-            return False
-        path, n_done = self.store.path, len(checkpoint.scores)
-        anew = "Remove it to start anew, or use another checkpoint_dir."
-        if self.unstable:
-            raise ValueError(
-                f"resume=True is refused: it cannot be checked that {path} belongs to "
-                f"this training. {self._reasons()}. {anew}"
-            )
-        different = differences(checkpoint.identity, self.identity)
-        if different:
-            hint = ""
-            if "training rows, validation rows" in different and self.is_random:
-                hint = (
-                    "The validation rows are drawn at random: set random_state to an "
-                    "int before the first fit, so that the same rows are drawn again. "
-                )
-            raise ValueError(
-                f"{path} is of another estimator, other parameters, scoring or data. "
-                f"What differs: {different}. {hint}{anew}"
-            )
-        if n_done > self.stages.n_stages:
-            raise ValueError(
-                f"{path} has {n_done} stages, more than the {self.stages.n_stages} "
-                f"that are wanted. {anew}"
-            )
-        stop = self._replay(checkpoint, anew)
-        try:
-            self.model.restore(checkpoint.models, n_done)
-        except ValueError as exc:
-            raise ValueError(f"{path}: {str(exc).rstrip('.')}. {anew}") from exc
-        except Exception as exc:  # of a library that reads what it did not write
-            raise ValueError(
-                f"{path}: The checkpoint's model cannot be read: {exc}. {anew}"
-            ) from exc
-        return stop
-
-    def _replay(self, checkpoint, anew):
+    def _replay(self, checkpoint):
         """Give the stopper the scores; refuse if it had stopped before the end."""
         stops = [self.stopper.update(score) for score in checkpoint.scores]
-        best_is_kept = self.stages.keeps_any_stage or (
-            self.stopper.best_iteration == checkpoint.best
-            and (checkpoint.best is None or "best" in checkpoint.models)
-        )
-        if any(stops[:-1]) or not best_is_kept:
+        if any(stops[:-1]) or self.stopper.best_iteration != checkpoint.best:
             raise ValueError(
-                f"{self.store.path} cannot be resumed with n_iter_no_change="
+                f"{self.path} cannot be resumed with n_iter_no_change="
                 f"{self.stopper.n_iter_no_change} and tol={self.stopper.tol}: training "
                 f"from the start would not have come to stage {len(stops) - 1} with "
-                f"the same best stage. {anew}"
+                f"the same best stage. {_ANEW}"
             )
         return stops[-1]
 
-    def is_due(self):
-        """Return whether to save: saving takes at most about a tenth of the time."""
-        return perf_counter() >= self._next_save
+    def stage_done(self, scored, *, is_last):
+        """Save, if it is time to: saving takes at most about a tenth of the time."""
+        if is_last or perf_counter() >= self._next_save:
+            self.save(scored)
 
-    def stage_done(self, *, is_last):
-        """Save, if it is time to."""
-        if is_last or self.is_due():
-            self.save()
+    def save(self, scored):
+        """Save the present state, if it is not saved yet.
 
-    def save(self):
-        """Save the present state, if it is not saved yet."""
-        if self._n_saved == self.stopper.n_iter:
+        If it cannot be written, a warning says so, once.
+        """
+        stopper, start = self.stopper, perf_counter()
+        if self._n_saved == stopper.n_iter:
             return
-        start = perf_counter()
-        models = self.stages.dump()
-        if models is not None:
-            scores, best = self.stopper.scores, self.stopper.best_iteration
-            checkpoint = Checkpoint(self.identity, scores, best, models)
-            if self.store.save(checkpoint):
-                self._n_saved = self.stopper.n_iter
+        checkpoint = Checkpoint(
+            self.identity,
+            stopper.scores,
+            stopper.best_iteration,
+            self.stages.dump(),
+            scored,
+        )
+        try:
+            write_atomically(self.path, checkpoint.to_bytes())
+            self._n_saved = stopper.n_iter
+        except OSError as exc:
+            if not self._has_failed:
+                warn(
+                    f"The checkpoint {self.path} could not be written: {exc}. Training "
+                    "continues without it."
+                )
+            self._has_failed = True
         self._next_save = perf_counter() + 10 * (perf_counter() - start)
+
+
+def checkpoint_path(directory):
+    """Return the file of the checkpoint in a folder."""
+    return Path(directory) / _FILE

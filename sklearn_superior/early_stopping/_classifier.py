@@ -2,13 +2,18 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._calibration import calibrate, fit_calibration
+from sklearn_superior.early_stopping._calibration import calibrate
 from sklearn_superior.early_stopping._parameters import check_stopping_parameters
-from sklearn_superior.early_stopping._scoring import expand_classes
-from sklearn_superior.early_stopping._training import StagedModel, fit_in_stages
+from sklearn_superior.early_stopping._scoring import align_columns
+from sklearn_superior.early_stopping._training import (
+    StagedModel,
+    all_or_nothing,
+    fit_in_stages,
+)
 from sklearn_superior.early_stopping._validation_split import split_validation
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -201,35 +206,37 @@ class EarlyStoppingClassifier(
         -------
         self : object
         """
+        with all_or_nothing(self):
+            self._fit(
+                Rows(X, y, sample_weight), (X_val, y_val, sample_weight_val), groups
+            )
+        return self
+
+    def _fit(self, data, validation, groups):
         check_stopping_parameters(self)
         model = StagedModel(self.estimator)
-        if X is None:
+        if data.X is None:
             raise ValueError("X must be array-like. Got None.")
-        validate_data(self, X, y, skip_check_array=True)
-        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        y, sample_weight, classes = check_target(y, sample_weight)
-        if X_val is not None:
-            validate_data(self, X_val, reset=False, skip_check_array=True)
-        split = split_validation(
-            self,
-            Rows(X, y, sample_weight),
-            (X_val, y_val, sample_weight_val),
-            groups,
-        )
-        for name in ("estimator_", "temperature_"):  # of before, if training fails
-            vars(self).pop(name, None)
+        validate_data(self, data.X, data.y, skip_check_array=True)
+        X, y, weight, groups = indexable(data.X, data.y, data.sample_weight, groups)
+        y, weight, classes = check_target(y, weight)
+        if validation[0] is not None:
+            validate_data(self, validation[0], reset=False, skip_check_array=True)
+        split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
         fit_in_stages(self, model, split, classes=classes)
-        self.estimator_ = model.estimator()
-        self._own_classes = model.own_classes
-        fit_calibration(
-            self, split.val, self.estimator_.predict_proba, self._own_classes
-        )
-        return self
+        vars(self).update(self._attributes_of_stage(model, model.estimator()))
 
     def _attributes_of_stage(self, model, estimator):
         """Return what makes a copy of this classifier predict as a stage."""
-        return {"estimator_": estimator, "_own_classes": model.own_classes}
+        return {"estimator_": estimator, "_own_classes": model.columns_of(estimator)}
+
+    @property
+    def feature_importances_(self):
+        """The importances of the features, where the kept estimator has them."""
+        check_is_fitted(self, "estimator_")
+        kept = self.estimator_
+        return (kept[-1] if isinstance(kept, Pipeline) else kept).feature_importances_
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -251,7 +258,7 @@ class EarlyStoppingClassifier(
             )
         validate_data(self, X, reset=False, skip_check_array=True)
         y_proba = calibrate(self, self.estimator_.predict_proba(X))
-        return expand_classes(y_proba, self._own_classes, self.classes_)
+        return align_columns(y_proba, self._own_classes, self.classes_)
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.

@@ -34,3 +34,5 @@ def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
             "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use '.' "
             "for the present one."
         )
+    if classifier.resume and classifier.checkpoint_dir is None:
+        raise ValueError("resume=True needs a checkpoint_dir.")

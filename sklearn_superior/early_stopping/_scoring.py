@@ -101,7 +101,7 @@ class StageScorer:
         """Return the score; greater is better, and NaN if a probability is."""
         if np.isnan(y_proba).any():  # training has failed, but had better stages before
             return np.nan
-        y_proba = expand_classes(y_proba, self._classes, self._all_classes)
+        y_proba = align_columns(y_proba, self._classes, self._all_classes)
         score = self._score(y_proba)
         try:
             return float(score)
@@ -163,10 +163,21 @@ def check_scorer(scoring, name="scoring"):
     return check_scoring(StageView(), scoring=scoring)
 
 
-def expand_classes(y_proba, own_classes, classes):
-    """Columns for all `classes`, with zeros for those that `own_classes` lacks."""
-    if len(own_classes) == len(classes):
+def align_columns(y_proba, own_classes, classes):
+    """Columns for the sorted `classes`, from those of `own_classes` in any order.
+
+    Classes that `own_classes` lacks get zeros.
+    """
+    if len(own_classes) == len(classes) and np.all(own_classes == classes):
         return y_proba
+    columns = np.searchsorted(classes, own_classes)
+    known = np.take(classes, columns, mode="clip") == own_classes
+    if y_proba.shape[1] != len(own_classes) or not np.all(known):
+        raise ValueError(
+            f"Probabilities of the classes {np.asarray(own_classes).tolist()} were "
+            f"expected to be of {np.asarray(classes).tolist()}. Got "
+            f"{y_proba.shape[1]} columns."
+        )
     full = np.zeros((len(y_proba), len(classes)), dtype=y_proba.dtype)
-    full[:, np.searchsorted(classes, own_classes)] = y_proba
+    full[:, columns] = y_proba
     return full

@@ -5,7 +5,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
-from sklearn_superior.early_stopping._scoring import StageScorer, expand_classes
+from sklearn_superior.early_stopping._scoring import StageScorer, align_columns
 from sklearn_superior.early_stopping._training import transform
 from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.utils._rows import check_labels
@@ -61,11 +61,12 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
         fitted_estimator = fitted_estimator[-1]
     stages = find_stages(fitted_estimator)
     if classes is None:
-        classes = own_classes = fitted_estimator.classes_
+        own_classes = np.asarray(fitted_estimator.classes_)
+        classes = np.unique(own_classes)
     score = StageScorer(scoring, classes, X, y)
     return np.array(
         [
-            score(expand_classes(y_proba, own_classes, classes))
+            score(align_columns(y_proba, own_classes, classes))
             for y_proba in stages.staged_proba(X)
         ]
     )

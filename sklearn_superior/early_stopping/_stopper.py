@@ -14,7 +14,8 @@ class EarlyStopper:
     """Tell when a score has stopped improving.
 
     Training is to stop after `n_iter_no_change` scores in a row, none of which is
-    better than the best so far by more than `tol`.
+    better than the best so far by more than `tol`. Scores at the start that are all
+    equal do not count: a model that predicts one class throughout has yet to learn.
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ class EarlyStopper:
         self.best_iteration = None
         self.best_score = -inf if greater_is_better else inf
         self.scores = []
+        self._n_equal = 0  # scores at the start that are equal
 
     @property
     def n_iter(self):
@@ -120,8 +122,11 @@ class EarlyStopper:
         gain = gain if self.greater_is_better else -gain
         if not isnan(score) and gain > self.tol:
             self.best_score, self.best_iteration = score, self.n_iter
+        if self._n_equal == self.n_iter and score == self.best_score:
+            self._n_equal += self.best_iteration == 0
         self.scores.append(score)
         last_best = -1 if self.best_iteration is None else self.best_iteration
+        last_best = max(last_best, self._n_equal - 1)
         return self.n_iter - 1 - last_best >= self.n_iter_no_change
 
     def __repr__(self):

@@ -11,12 +11,14 @@ early stopping beyond its public names stands in `__all__`.
 """
 
 import math
+from contextlib import contextmanager
 from copy import copy, deepcopy
 from numbers import Integral
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
@@ -25,7 +27,10 @@ from sklearn_superior.early_stopping._calibration import (
     calibrate,
     fit_calibration,
 )
-from sklearn_superior.early_stopping._checkpoint import CheckpointKeeper
+from sklearn_superior.early_stopping._checkpoint import (
+    CheckpointKeeper,
+    checkpoint_path,
+)
 from sklearn_superior.early_stopping._identity import identify
 from sklearn_superior.early_stopping._parameters import (
     STOPPING_CONSTRAINTS,
@@ -34,15 +39,15 @@ from sklearn_superior.early_stopping._parameters import (
 from sklearn_superior.early_stopping._progress import Progress
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
+    align_columns,
     check_scorer,
-    expand_classes,
 )
 from sklearn_superior.early_stopping._stopper import EarlyStopper
 from sklearn_superior.early_stopping._validation_split import (
     split_validation,
     validation_rows,
 )
-from sklearn_superior.early_stopping.stages import Checkpointed, find_stages
+from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.early_stopping.stages._base import set_seeds
 from sklearn_superior.utils._warnings import warn
 
@@ -54,7 +59,8 @@ __all__ = [
     "calibrate",
     "check_scorer",
     "check_stopping_parameters",
-    "expand_classes",
+    "align_columns",
+    "all_or_nothing",
     "fit_calibration",
     "fit_in_stages",
     "split_validation",
@@ -85,6 +91,7 @@ class StagedModel:
     def __init__(self, estimator, *, seed=None, max_threads=None, stages=None):
         if stages is None:
             estimator = _private_copy(estimator)
+            _check_no_samplers(estimator)
             stages = find_stages(_last_step(estimator))
             stages.max_threads = max_threads
             if seed is not None:
@@ -142,10 +149,18 @@ class StagedModel:
 
         def hand_over(y_proba):
             if y_proba is not None:
-                y_proba = expand_classes(y_proba, self.own_classes, self.classes)
+                own = self.stages.column_classes
+                own = self.own_classes if own is None else own
+                y_proba = align_columns(y_proba, own, self.classes)
             return on_stage(y_proba)
 
         self.stages.fit(X, y, self._X_seen, hand_over, weight)
+
+    def train_again(self, stage):
+        """Train the stages up to one once more, and keep it."""
+        left = iter(range(stage, -1, -1))
+        self.fit(lambda _: next(left) == 0)
+        self.keep(stage)
 
     def restore(self, models, n_done):
         """Take over the models of a checkpoint."""
@@ -167,19 +182,61 @@ class StagedModel:
         whole.steps = [*whole.steps[:-1], (whole.steps[-1][0], last_step)]
         return whole
 
-    def identify(self, scoring, data):
-        """Return the identity of this training, and what of it is not stable."""
-        stages, prefix = self.stages, ""
-        if isinstance(self._whole, Pipeline):
-            prefix = f"{self._whole.steps[-1][0]}__"
+    def columns_of(self, estimator):
+        """Return the classes of the columns of an estimator's probabilities."""
+        classes = np.asarray(estimator.classes_)
+        return self.own_classes[classes] if self.stages.encodes_labels else classes
+
+    def differs(self, estimator, X, y_proba):
+        """Say how an estimator predicts otherwise; empty if it does not."""
+        try:
+            own = estimator.predict_proba(X)
+            own = align_columns(own, self.columns_of(estimator), self.classes)
+            difference = float(np.max(np.abs(own - y_proba)))
+        except Exception as exc:  # whatever a library makes of a model that is cut
+            return f"fails: {exc}"
+        rounding = self.stages.rounding
+        if rounding is None:
+            rounding = 1e-4 if y_proba.dtype == np.float32 else 1e-7
+        same = difference <= rounding
+        return "" if same else f"with probabilities that differ by {difference:.2g}"
+
+    def identify(self, scorer, val):
+        """Return the identity of this training, and what of it is not stable.
+
+        It is made of what the stages see: the data behind all transformers.
+        """
+        X, y, weight = self._train
+        data = {"training data": X, "training labels": y, "training weights": weight}
+        if val is not None:
+            data |= {
+                "validation data": self._X_seen,
+                "validation labels": val.y,
+                "validation weights": val.sample_weight,
+            }
+        stages = self.stages
+        data["initial weights"] = np.frombuffer(stages.initial_state(), np.uint8)
         return identify(
-            self._whole,
-            scoring=check_scorer(scoring),
+            stages.estimator,
+            scorer=scorer,
             data=data,
-            left_out={prefix + k for k in (stages.budget, *stages.without_effect)},
-            initial_state=stages.initial_state(),
+            left_out=(stages.budget, *stages.without_effect),
             packages=stages.packages,
         )
+
+
+@contextmanager
+def all_or_nothing(classifier):
+    """Leave a classifier as it was before, if the fit in this context fails."""
+    before = dict(vars(classifier))
+    for name in ("estimator_", "temperature_"):
+        vars(classifier).pop(name, None)
+    try:
+        yield
+    except BaseException:
+        vars(classifier).clear()
+        vars(classifier).update(before)
+        raise
 
 
 def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
@@ -208,6 +265,7 @@ def fit_in_stages(classifier, model, split, *, classes, own_classes=None):
     model.prepare(
         split.train, None if split.val is None else split.val.X, classes, own_classes
     )
+    _check_validation_classes(split)
     run.train()
     run.finish()
 
@@ -218,27 +276,27 @@ class _Run:
     def __init__(self, classifier, model, split, classes):
         self.classifier, self.model, self.stages = classifier, model, model.stages
         self.n_stages = self.stages.n_stages
-        self.train_rows, val = split.train, split.val
-        self.validates = val is not None
-        patience = classifier.n_iter_no_change if self.validates else self.n_stages + 1
+        self.train_rows, self.val = split.train, split.val
+        patience = (
+            self.n_stages + 1 if self.val is None else classifier.n_iter_no_change
+        )
         self.stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
-        self.keeper = _make_keeper(classifier, model, self.stopper, split.inputs)
+        self.remembered = None  # the stage that can be kept
+        self.scored = {}  # the probabilities of the last stage, and of the best
         self.score = lambda y_proba: math.nan
-        if self.validates:
+        if self.val is not None:
             self.score = StageScorer(
-                classifier.scoring, classes, val.X, val.y, val.sample_weight
+                classifier.scoring,
+                classes,
+                self.val.X,
+                self.val.y,
+                self.val.sample_weight,
             )
-        self.remembered = None
 
     def train(self):
         """Train what is left to train."""
-        stop = (
-            self.keeper.restore() if self.keeper and self.classifier.resume else False
-        )
-        self.remembered = self.stopper.best_iteration
-        if self.classifier.verbose and self.stopper.n_iter:
-            where = self.keeper.store.path
-            print(f"resumed after {self.stopper.n_iter} {self.stages.unit}s: {where}")
+        self.keeper = self._make_keeper()
+        stop = self._resume() if self.keeper and self.classifier.resume else False
         self.progress = Progress(
             self.classifier,
             self.train_rows,
@@ -251,20 +309,76 @@ class _Run:
                 self.progress.begin_stage()
                 self.model.fit(self.on_stage)
                 if self.keeper:
-                    self.keeper.save()
+                    self.keeper.save(self.scored)
         except KeyboardInterrupt:
             self._survive_interrupt()
+
+    def _make_keeper(self):
+        """Return what keeps the checkpoint; None with a warning if none can be used."""
+        classifier = self.classifier
+        if classifier.checkpoint_dir is None:
+            return None
+        obstacle, unstable = self.stages.obstacle(), {}
+        if obstacle is None:
+            scorer = None if self.val is None else check_scorer(classifier.scoring)
+            identity, unstable = self.model.identify(scorer, self.val)
+        path = checkpoint_path(classifier.checkpoint_dir)
+        reasons = [] if obstacle is None else [obstacle]
+        reasons += [f"{name}: {reason}" for name, reason in unstable.items()]
+        if reasons:
+            if unstable and classifier.resume and path.exists():
+                raise ValueError(
+                    f"resume=True is refused: it cannot be checked that {path} belongs "
+                    f"to this training. {'; '.join(reasons)}."
+                )
+            warn(
+                "This training cannot resume, so that no checkpoint is written to "
+                f"{classifier.checkpoint_dir}: {'; '.join(reasons)}."
+            )
+            return None
+        keeper = CheckpointKeeper(
+            classifier.checkpoint_dir, self.model, self.stopper, identity
+        )
+        if not classifier.resume and path.exists():
+            warn(
+                f"{path} is replaced, because resume is False. Use resume=True to "
+                "resume from it, or another checkpoint_dir to keep it."
+            )
+        return keeper
+
+    def _resume(self):
+        """Resume from the checkpoint, if there is one; return whether to stop."""
+        checkpoint, stop = self.keeper.restore()
+        if checkpoint is None:
+            return False
+        self.scored, self.remembered = checkpoint.scored, self.stopper.best_iteration
+        if self.val is not None:
+            last = self.model.estimator(self.stages.snapshot())
+            difference = self.model.differs(last, self.val.X, self.scored["last"])
+            if difference:
+                raise ValueError(
+                    f"{self.keeper.path}: its model does not predict the validation "
+                    f"data as the last {self.stages.unit} did when it was scored, but "
+                    f"{difference}. Remove it to start anew."
+                )
+        if self.classifier.verbose:
+            n_iter, unit = self.stopper.n_iter, self.stages.unit
+            print(f"resumed after {n_iter} {unit}s: {self.keeper.path}")
+        return stop
 
     def on_stage(self, y_proba):
         """Take the probabilities of a stage; return whether to stop."""
         stop = self.stopper.update(self.score(y_proba))
+        if self.keeper and y_proba is not None:
+            self.scored["last"] = y_proba.copy()  # of what the library may use again
         if self.stopper.is_best:
             self.stages.remember()
+            self.scored["best"] = y_proba.copy()
             self.remembered = self.stopper.best_iteration
         stop = self.progress.stage_done() or stop
         is_last = stop or self.stopper.n_iter == self.n_stages
         if self.keeper:
-            self.keeper.stage_done(is_last=is_last)
+            self.keeper.stage_done(self.scored, is_last=is_last)
         if not is_last:
             self.progress.begin_stage()
         return stop
@@ -275,9 +389,9 @@ class _Run:
         # The interrupt may have come after the best stage was scored and before it was
         # remembered.
         has_best = best is not None and best == self.remembered
-        if not (has_best if self.validates else n_iter):
+        if not (n_iter if self.val is None else has_best):
             raise
-        kept = "the best of them is" if self.validates else "the present weights are"
+        kept = "the present weights are" if self.val is None else "the best of them is"
         warn(
             f"Training was interrupted after {n_iter} {self.stages.unit}s; {kept} kept."
         )
@@ -285,18 +399,52 @@ class _Run:
     def finish(self):
         """Keep the best stage and set the results."""
         classifier, stopper = self.classifier, self.stopper
-        if self.validates:
+        if self.val is not None:
             if stopper.best_iteration is None:
                 raise ValueError(
                     f"No stage has a valid score: all {stopper.n_iter} scores of the "
                     "'scoring' parameter are NaN or minus infinity."
                 )
-            self.model.keep(stopper.best_iteration)
+            self._keep_best()
+            self._warn_of_scores()
             classifier.best_iteration_ = stopper.best_iteration
             classifier.best_score_ = stopper.best_score
             classifier.validation_scores_ = np.array(stopper.scores)
+            fit_calibration(
+                classifier, self.val, self.scored["best"], self.model.own_classes
+            )
         classifier.n_iter_ = stopper.n_iter
         self.progress.finished(lambda: self._attributes(self.stages.estimator))
+
+    def _keep_best(self):
+        """Keep the best stage, and check that what is kept is what was scored."""
+        best, y_proba = self.stopper.best_iteration, self.scored["best"]
+        self.model.keep(best)
+        difference = self.model.differs(self.model.estimator(), self.val.X, y_proba)
+        if difference and self.stages.trains_again:
+            self.model.train_again(best)
+            difference = self.model.differs(self.model.estimator(), self.val.X, y_proba)
+        if difference:
+            raise ValueError(
+                "The model that would be kept does not predict the validation data as "
+                f"{self.stages.unit} {best} did when it was scored, but {difference}. "
+                f"{self.stages.known_causes}"
+            )
+
+    def _warn_of_scores(self):
+        scores, unit = self.stopper.scores, self.stages.unit
+        if len(scores) > 1 and all(score == scores[0] for score in scores):
+            warn(
+                f"All {len(scores)} scores of the validation data are equal, so that "
+                f"the first {unit} is kept. Use a 'scoring' that tells the {unit}s "
+                "apart, such as the default, or more validation data."
+            )
+        elif 1 < self.n_stages == self.stopper.best_iteration + 1:
+            warn(
+                f"The best {unit} is the last of {self.n_stages}: the score was still "
+                f"improving. A larger {self.stages.budget} may give a better model.",
+                ConvergenceWarning,
+            )
 
     def _attributes(self, last_step=None):
         """Return what makes a copy of the classifier predict as a stage does.
@@ -310,33 +458,29 @@ class _Run:
         return self.classifier._attributes_of_stage(self.model, estimator)
 
 
-def _make_keeper(classifier, model, stopper, data):
-    directory, stages = classifier.checkpoint_dir, model.stages
-    if directory is None:
-        if classifier.resume:
-            raise ValueError("resume=True needs a checkpoint_dir.")
-        return None
-    if not isinstance(stages, Checkpointed):
-        name = type(stages.estimator).__name__
-        warn(f"No checkpoint is written: the adapter of {name} does not support it.")
-        return None
-    keeper = CheckpointKeeper(
-        model,
-        stopper,
-        directory,
-        identify=lambda: model.identify(classifier.scoring, data),
-        is_random=getattr(classifier, "random_state", None) is None,
-    )
-    if not classifier.resume and keeper.store.path.exists():
-        warn(
-            f"{keeper.store.path} is replaced, because resume is False. Use "
-            "resume=True to resume from it, or another checkpoint_dir to keep it."
+def _check_validation_classes(split):
+    """Raise an error if no validation sample has a class that is trained on."""
+    if split.val is not None and not np.isin(split.val.y, split.train.y).any():
+        raise ValueError(
+            "The validation data must have classes of the training data. Got "
+            f"{np.unique(split.val.y).tolist()} and "
+            f"{np.unique(split.train.y).tolist()}."
         )
-    return keeper
 
 
 def _last_step(estimator):
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _check_no_samplers(estimator):
+    """Refuse steps of imbalanced-learn, which change the rows that are trained on."""
+    for name, step in getattr(estimator, "steps", ()):
+        if hasattr(step, "fit_resample"):
+            raise TypeError(
+                f"The step {name!r} of the pipeline, {step!r}, resamples the rows, "
+                "which is not supported. Resample before fit, and pass X_val and "
+                "y_val; or use sample_weight."
+            )
 
 
 def _private_copy(estimator):

@@ -12,11 +12,10 @@ from sklearn_superior.utils._sklearn_compat import count_rows
 
 @dataclass
 class Split:
-    """What to train on, what to validate on, and what both were made of."""
+    """What to train on, and what to validate on."""
 
     train: Rows
     val: Rows | None
-    inputs: dict  # all that `fit` was given, by name, and the rows that validate
 
 
 def split_validation(classifier, data, validation, groups, *, validates=True):
@@ -44,19 +43,10 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
     split : Split
     """
     X_val, y_val, weight_val = validation
-    inputs = {
-        "X": data.X,
-        "y": data.y,
-        "sample_weight": data.sample_weight,
-        "groups": groups,
-        "X_val": X_val,
-        "y_val": y_val,
-        "sample_weight_val": weight_val,
-    }
     if not validates:
         if not all(values is None for values in validation):
             raise ValueError("early_stopping=False has no use for validation data.")
-        return Split(data, None, inputs)
+        return Split(data, None)
     if (X_val is None) != (y_val is None):
         absent = "X_val" if X_val is None else "y_val"
         raise ValueError(f"X_val and y_val go together, but {absent} is missing.")
@@ -64,7 +54,7 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
         X_val, y_val, weight_val = indexable(X_val, y_val, weight_val)
         y_val = check_labels(y_val, "y_val")
         weight_val = check_weights(weight_val, y_val, "sample_weight_val")
-        return Split(data, Rows(X_val, y_val, weight_val), inputs)
+        return Split(data, Rows(X_val, y_val, weight_val))
     if weight_val is not None:
         raise ValueError("sample_weight_val is given, but X_val is not.")
     if groups is not None and classifier.validation_split is None:
@@ -80,8 +70,7 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
         fraction=classifier.validation_fraction,
         random_state=classifier.random_state,
     )
-    inputs |= {"training rows": train, "validation rows": val}
-    return Split(data.take(train), data.take(val), inputs)
+    return Split(data.take(train), data.take(val))
 
 
 def validation_rows(X, y, groups, *, split, fraction, random_state):
@@ -154,11 +143,14 @@ def _last_rows(n_rows, groups, fraction):
 def _random_rows(y, fraction, random_state):
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     n_val = int(np.ceil(fraction * len(y)))
-    # A class of one sample, or more classes than places, cannot be shared out.
-    can_stratify = counts.min() > 1 and len(counts) <= min(n_val, len(y) - n_val)
-    return train_test_split(
-        np.arange(len(y)),
-        test_size=fraction,
-        stratify=codes if can_stratify else None,
-        random_state=random_state,
+    # A class of one sample cannot be shared out: it is trained on.
+    shared = np.flatnonzero(counts[codes] > 1)
+    n_classes = int(np.sum(counts > 1))
+    if not 0 < n_classes <= min(n_val, len(shared) - n_val):  # too few places for all
+        return train_test_split(
+            np.arange(len(y)), test_size=fraction, random_state=random_state
+        )
+    train, val = train_test_split(
+        shared, test_size=n_val, stratify=codes[shared], random_state=random_state
     )
+    return np.r_[train, np.flatnonzero(counts[codes] == 1)], val

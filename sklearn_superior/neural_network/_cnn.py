@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_superior.early_stopping import register_stages
 from sklearn_superior.early_stopping._training import (
     StagedModel,
+    align_columns,
     calibrate,
-    expand_classes,
-    fit_calibration,
     fit_in_stages,
     split_validation,
 )
@@ -327,7 +326,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         stages = CNNStages(self, checked=True)
         data = self._check_training(X, y, sample_weight, reset=not stages.continues)
         check_consistent_length(X, groups)
-        given = {"X": X, "X_val": X_val}
         if X_val is not None and self.early_stopping:
             X_val = check_windows(self, X_val, reset=False, name="X_val")
         split = split_validation(
@@ -337,7 +335,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             groups,
             validates=self.early_stopping,
         )
-        split.inputs |= given  # with the names and types of a data frame
         weights = ClassWeights(self.class_weight, split.train.y)
         for rows in (split.train, split.val):
             if rows is not None:
@@ -356,7 +353,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if self.early_stopping:
-            fit_calibration(self, split.val, self._predict_own, self._own_classes)
             self.history_["validation_score"] = self.validation_scores_
         self.history_ = {
             key: np.array(values[: self.n_iter_])
@@ -433,7 +429,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "module_")
         X = check_windows(self, X, reset=False)
         y_proba = calibrate(self, self._predict_own(X))
-        return expand_classes(y_proba, self._own_classes, self.classes_)
+        return align_columns(y_proba, self._own_classes, self.classes_)
 
     def _predict_own(self, X):
         """Probabilities of the classes that the network knows, not calibrated."""

@@ -45,7 +45,7 @@ class CNNStages(Checkpointed, Stages):
         "validation_split",
         "verbose",
     )
-    keeps_any_stage = False
+    rounding = 1e-4  # single precision
     packages = ("torch",)
 
     def __init__(self, estimator, *, checked=False):

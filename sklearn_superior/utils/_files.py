@@ -1,12 +1,10 @@
-"""Files that are written whole or not at all, and archives that are read with care."""
+"""Files that are written whole or not at all."""
 
 import os
 import platform
 import re
 import threading
-import zipfile
 from contextlib import suppress
-from io import BytesIO
 
 _NODE = re.sub(r"\W+", "_", platform.node())
 
@@ -47,21 +45,3 @@ def _is_alive(pid):
     except OSError:  # it belongs to somebody else
         return True
     return True
-
-
-def read_archive(data):
-    """Return the members of a zip archive by name, from its bytes.
-
-    Members must be stored as they are, as all archives of this package are, so that
-    the archive is as large as what it holds: a small file cannot fill the memory.
-    """
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        infos = archive.infolist()
-        names = [info.filename for info in infos]
-        if len(set(names)) < len(names):
-            raise ValueError("it has two members of one name")
-        if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-            raise ValueError("its members are compressed")
-        if sum(info.file_size for info in infos) > len(data):
-            raise ValueError("its members are larger than itself")
-        return {name: archive.read(name) for name in names}

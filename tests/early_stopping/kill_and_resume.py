@@ -20,16 +20,18 @@ from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import installed, resumable, resumable_data
 
-SETTINGS = {"pause": 0.0}
+
+class Settings:
+    pause = 0.0  # of each stage
 
 
 def scorer(estimator, X, y):
-    time.sleep(SETTINGS["pause"])
+    time.sleep(Settings.pause)
     return neg_penalized_brier_scorer(estimator, X, y)
 
 
 def train(name, directory, result, pause):
-    SETTINGS["pause"] = pause
+    Settings.pause = pause
     X, y, X_val, y_val = resumable_data(name)
     options = {
         "scoring": scorer,

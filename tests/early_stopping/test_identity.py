@@ -1,22 +1,22 @@
 """Two trainings are the same exactly if all that decides the result is the same."""
 
+import importlib
 import json
 import subprocess
 import sys
 from functools import partial, wraps
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import make_scorer, recall_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.early_stopping import _identity
 from sklearn_superior.early_stopping._identity import (
@@ -105,8 +105,8 @@ def make_closure(factor):
     return scorer
 
 
-class Silent:
-    """An object whose repr says nothing."""
+class Scorer:
+    """A scorer that is an object."""
 
     def __init__(self, factor):
         self.factor = factor
@@ -115,16 +115,46 @@ class Silent:
         return self.factor
 
 
-class Telling(Silent):
-    def __repr__(self):
-        return f"Telling({self.factor})"
+class OtherScorer(Scorer):
+    """Another one."""
+
+
+class Slots:
+    __slots__ = ("factor",)
+
+
+FACTOR = 1.0
+
+
+def reads_a_constant(estimator, X, y):
+    return FACTOR
+
+
+def calls_a_helper(estimator, X, y):
+    return at_top(estimator, np.asarray(X), y)
+
+
+def logged(function):
+    @wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+@logged
+def decorated(estimator, X, y):
+    return at_top(estimator, X, y)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
         (partial(at_top, factor=1), partial(at_top, factor=2)),
-        (Telling(1), Telling(2)),
+        (partial(at_top, factor=Scorer(1)), partial(at_top, factor=Scorer(2))),
+        (calls_a_helper, decorated),
+        (Scorer(1), Scorer(2)),
+        (Scorer(1), OtherScorer(1)),
         (get_scorer("f1_macro"), get_scorer("accuracy")),
         (neg_penalized_brier_scorer, get_scorer("neg_penalized_log_loss")),
         (
@@ -135,15 +165,17 @@ class Telling(Silent):
             make_scorer(recall_score, average="macro"),
             make_scorer(recall_score, average="micro"),
         ),
-        (lambda e, X, y: 1, lambda e, X, y: 2),
-        (lambda e, X, y: e.predict(X), lambda e, X, y: e.predict_proba(X)),
-        (lambda e, X, y: [1 for _ in X], lambda e, X, y: [2 for _ in X]),
         (np.random.RandomState(0), np.random.RandomState(1)),
         (np.random.default_rng(0), np.random.default_rng(1)),
         (SGDClassifier(alpha=1), SGDClassifier(alpha=2)),
+        (
+            AdaBoostClassifier(DecisionTreeClassifier(max_depth=1)),
+            AdaBoostClassifier(DecisionTreeClassifier(max_depth=2)),
+        ),
         (np.arange(3), np.arange(4)),
         ({"a": {1, 2}}, {"a": {1, 3}}),
-        (Silent, Telling),
+        (Scorer, OtherScorer),
+        (np.float32, np.float64),
         (pd.Series(range(1000)), pd.Series([*range(500), -1, *range(501, 1000)])),
     ],
 )
@@ -156,15 +188,14 @@ def test_what_differs_has_another_text(one, other):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (
-            make_closure(3),
-            r"captures values from outside \(factor\).*functools.partial",
-        ),
-        (Silent(3), "Silent object has no __repr__ that shows its values"),
-        (make_scorer(make_closure(3)), "captures values"),
-        (partial(at_top, factor=Silent(1)), "Silent object"),
-        ([1, {"a": Silent(1)}], "Silent object"),
-        (Silent(1).__call__, "Silent object"),
+        (make_closure(3), "<locals>.scorer cannot be imported by this name"),
+        (make_scorer(make_closure(3)), "cannot be imported"),
+        (lambda e, X, y: 1, "<lambda> cannot be imported"),
+        (reads_a_constant, "reads FACTOR, which is neither a module, a function nor"),
+        (partial(reads_a_constant), "reads FACTOR"),
+        (Slots(), "Slots object does not show its values"),
+        ([1, {"a": Slots()}], "Slots object"),
+        (Scorer(1).__call__, "cannot be imported"),
     ],
 )
 def test_what_cannot_be_told_apart_is_refused(value, reason):
@@ -172,16 +203,45 @@ def test_what_cannot_be_told_apart_is_refused(value, reason):
         stable_text(value)
 
 
+def test_a_scorer_of_a_session_without_a_file_is_refused(monkeypatch):
+    module = ModuleType("session")
+    exec("def scorer(estimator, X, y):\n    return 1", vars(module))
+    monkeypatch.setitem(sys.modules, "session", module)
+    with pytest.raises(NoStableIdentityError, match="module session has no file"):
+        stable_text(module.scorer)
+
+
+def test_numbers_of_numpy_are_those_of_python():
+    assert stable_text(np.float64(0.1)) == stable_text(0.1)
+    assert stable_text(np.int32(3)) == stable_text(3)
+    assert stable_text([np.bool_(True)]) == stable_text([True])
+    assert stable_text(1) != stable_text(1.0)
+
+
+def test_code_of_the_user_is_known_by_its_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "my_scorers.py"
+    texts = []
+    for number in (1, 2):
+        file.write_text(f"def scorer(estimator, X, y):\n    return {number}\n")
+        sys.modules.pop("my_scorers", None)
+        importlib.invalidate_caches()
+        texts.append(stable_text(importlib.import_module("my_scorers").scorer))
+    assert texts[0] != texts[1]
+    assert all(text.startswith("my_scorers.scorer my_scorers ") for text in texts)
+
+
 SCRIPT = """
 import json, sys
-from functools import partial, wraps
+from functools import partial
 from sklearn_superior.metrics import get_scorer
-from sklearn_superior.early_stopping._identity import stable_text
-from tests.early_stopping.test_identity import at_top, Telling, Silent
-values = [partial(at_top, factor=1), Telling(2), Silent, {"b", "a", "c"},
-          get_scorer("neg_penalized_brier_score", penalty=2.0), get_scorer("f1_macro"),
-          lambda e, X, y: 1 if y in {"u", "v", "w"} else {"k": 2}]
-print(json.dumps([stable_text(value) for value in values]))
+from sklearn_superior.early_stopping._identity import digest_of, stable_text
+from tests.early_stopping.test_identity import at_top, Scorer
+import pandas as pd
+values = [partial(at_top, factor=1), Scorer(2), Scorer, {"b", "a", "c"},
+          get_scorer("neg_penalized_brier_score", penalty=2.0), get_scorer("f1_macro")]
+frame = pd.DataFrame({"a": ["x", "y"], "b": pd.Categorical(["u", "v"])})
+print(json.dumps([*map(stable_text, values), digest_of(frame)]))
 """
 
 
@@ -202,101 +262,50 @@ def test_the_text_is_the_same_in_every_process():
     assert texts[0] == texts[1]
 
 
-def test_identity_of_a_pipeline_names_what_differs():
-    def make(with_mean, **params):
-        return make_pipeline(
-            make_column_transformer((StandardScaler(with_mean=with_mean), [0])),
-            HistGradientBoostingClassifier(**params),
-        )
+def identity_of(model, scorer=at_top, **data):
+    data = {"training data": X, "training labels": np.arange(6)} | data
+    identity, unstable = identify(
+        model, scorer=scorer, data=data, left_out={"max_iter"}
+    )
+    assert not unstable
+    return identity
 
-    def of(model, **data):
-        left_out = {"histgradientboostingclassifier__max_iter"}
-        data = {"X": X, "y": np.arange(6)} | data
-        identity, unstable = identify(
-            model, scoring=at_top, data=data, left_out=left_out
-        )
-        assert not unstable
-        return identity
 
-    one = of(make(True, max_iter=3, max_depth=2))
-    assert not differences(one, of(make(True, max_iter=9, max_depth=2)))
-    found = differences(one, of(make(True, max_depth=4)))
-    name = "parameter histgradientboostingclassifier__max_depth (2 there, 4 here)"
-    assert found == name
-    assert "with_mean" in differences(one, of(make(False, max_depth=2)))
-    assert differences(one, of(make(True, max_depth=2), X=X + 1)) == "X"
-    assert differences(one, of(make(True, max_depth=2), groups=X)) == "groups"
+def test_differences_are_named():
+    model = HistGradientBoostingClassifier
+    one = identity_of(model(max_iter=3, max_depth=2))
+    assert not differences(one, identity_of(model(max_iter=9, max_depth=np.int64(2))))
+    found = differences(one, identity_of(model(max_depth=4)))
+    assert found == "parameter max_depth (2 there, 4 here)"
+    other = identity_of(model(max_depth=2), **{"training data": X + 1})
+    assert differences(one, other) == "training data"
+    other = identity_of(model(max_depth=2), **{"validation weights": X})
+    assert differences(one, other) == "validation weights"
+    other = identity_of(model(max_depth=2), scorer=Scorer(1))
+    assert "scoring" in differences(one, other)
     assert "version of scikit-learn" in one
 
 
 def test_versions_are_part_of_it(monkeypatch):
-    data = {"X": X}
-    one, _ = identify(SGDClassifier(), scoring=None, data=data)
+    one = identity_of(SGDClassifier())
     version = _identity.metadata.version
 
     def later(name):
         return "99.0" if name == "scikit-learn" else version(name)
 
     monkeypatch.setattr(_identity.metadata, "version", later)
-    other, _ = identify(SGDClassifier(), scoring=None, data=data)
-    assert "version of scikit-learn" in differences(one, other)
-    assert "99.0 here" in differences(one, other)
+    _identity._version_of.cache_clear()
+    try:
+        found = differences(one, identity_of(SGDClassifier()))
+    finally:
+        _identity._version_of.cache_clear()
+    assert "version of scikit-learn" in found
+    assert "99.0 here" in found
 
 
 def test_unstable_parts_are_listed():
-    _, unstable = identify(SGDClassifier(), scoring=Silent(1), data={})
+    _, unstable = identify(SGDClassifier(), scorer=make_closure(1), data={})
     assert list(unstable) == ["scoring"]
-
-
-FACTOR = 1.0
-
-
-def helper(X):
-    return FACTOR * X
-
-
-def calls_a_helper(X):
-    return helper(X)
-
-
-def logged(function):
-    @wraps(function)
-    def wrapper(X):
-        return function(X)
-
-    return wrapper
-
-
-@logged
-def decorated(X):
-    return helper(X)
-
-
-@pytest.mark.parametrize("function", [helper, calls_a_helper, decorated])
-def test_constants_and_helpers_of_a_function_are_part_of_it(function, monkeypatch):
-    before = stable_text(function)
-    assert stable_text(function) == before
-    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
-    assert stable_text(function) != before
-    monkeypatch.undo()
-    assert stable_text(function) == before
-    monkeypatch.setattr(sys.modules[__name__], "helper", lambda X: -X)
-    if function.__name__ != "helper":
-        assert stable_text(function) != before
-
-
-class OwnClass:
-    def transform(self, X):
-        return FACTOR * X
-
-    def __repr__(self):
-        return "OwnClass()"
-
-
-def test_constants_that_methods_read_are_part_of_a_class(monkeypatch):
-    before = stable_text(OwnClass)
-    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
-    assert stable_text(OwnClass) != before
 
 
 @pytest.mark.parametrize("make", [csr_matrix, pd.DataFrame, lambda X: X.tolist()])
@@ -306,3 +315,8 @@ def test_tables_as_parameters_are_compared_by_value(make):
     other[100, 15] = 1
     assert stable_text({"W": make(big)}) == stable_text({"W": make(big.copy())})
     assert stable_text({"W": make(big)}) != stable_text({"W": make(other)})
+
+
+def test_the_order_in_memory_does_not_count():
+    assert digest_of(np.asfortranarray(X)) == digest_of(X)
+    assert digest_of(np.repeat(X, 2, axis=0)[::2]) == digest_of(X)

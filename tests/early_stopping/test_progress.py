@@ -80,6 +80,15 @@ def test_callbacks_get_the_data_and_the_model_of_the_stage(name, kind):
     assert_array_equal(fitted.predict_proba(X_val), model.predict_proba(X_val))
 
 
+@pytest.mark.parametrize("name", [*FAMILIES, "network"])
+def test_asking_for_the_model_of_a_stage_does_not_change_what_is_trained(name):
+    X, y, X_val, y_val = make_data("five")
+    watched = make_model(name, n_iter_no_change=50).set_callbacks(Watcher())
+    watched.fit(X, y, X_val=X_val, y_val=y_val)
+    alone = make_model(name, n_iter_no_change=50).fit(X, y, X_val=X_val, y_val=y_val)
+    assert_array_equal(watched.validation_scores_, alone.validation_scores_)
+
+
 @pytest.mark.parametrize("name", [*GIVES_STAGES, "network"])
 def test_the_scoring_monitor_shows_the_scores(name):
     X, y, X_val, y_val = make_data("five")

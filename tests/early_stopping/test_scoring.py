@@ -10,8 +10,8 @@ from sklearn.metrics import make_scorer, recall_score
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
     StageView,
+    align_columns,
     check_scorer,
-    expand_classes,
 )
 from sklearn_superior.metrics import get_scorer
 
@@ -165,9 +165,9 @@ def test_the_name_of_the_parameter_is_the_callers():
         check_scorer(3, "judge")
 
 
-def test_expand_classes():
+def test_columns_are_aligned():
     y_proba = np.array([[0.25, 0.75]], dtype=np.float32)
-    full = expand_classes(y_proba, np.array(["b", "d"]), np.array(["a", "b", "c", "d"]))
+    full = align_columns(y_proba, np.array(["b", "d"]), np.array(["a", "b", "c", "d"]))
     assert full.tolist() == [[0, 0.25, 0, 0.75]]
     assert full.dtype == np.float32
-    assert expand_classes(y_proba, np.arange(2), np.arange(2)) is y_proba
+    assert align_columns(y_proba, np.arange(2), np.arange(2)) is y_proba

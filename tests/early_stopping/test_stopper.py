@@ -12,8 +12,12 @@ def brute_force(scores, patience, tol):
     for k, score in enumerate(scores):
         if not np.isnan(score) and (best is None or score > scores[best] + tol):
             best = k
-        waited = k if best is None else k - best - 1
-        if waited + 1 >= patience and best != k:
+        start = -1 if best is None else best
+        while best == 0 and all(s == scores[0] for s in scores[: start + 1 + 1]):
+            if start == k:
+                break
+            start += 1
+        if k - start >= patience:
             return k, best
     return None, best
 
@@ -76,3 +80,12 @@ def test_minus_infinity_is_no_improvement():
 def test_bad_parameters(options, message):
     with pytest.raises(ValueError, match=message):
         EarlyStopper(**options)
+
+
+def test_patience_starts_when_the_score_first_changes():
+    stopper = EarlyStopper(n_iter_no_change=2)
+    scores = [0.3, 0.3, 0.3, 0.3, 0.2, 0.3]
+    assert [stopper.update(score) for score in scores] == 5 * [False] + [True]
+    stopper = EarlyStopper(n_iter_no_change=2)
+    assert not any(stopper.update(0.3) for _ in range(50))
+    assert stopper.best_iteration == 0

@@ -114,10 +114,9 @@ def test_whole_groups_may_validate():
     groups = np.arange(300) // 30
     splitter = GroupShuffleSplit(1, test_size=0.2, random_state=0)
     model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split=splitter)
+    X = np.c_[X, groups]
     split = split_validation(model, Rows(X, y), (None, None, None), groups)
-    parts = [
-        set(groups[split.inputs[f"{name} rows"]]) for name in ("training", "validation")
-    ]
+    parts = [set(part.X[:, -1]) for part in (split.train, split.val)]
     assert not parts[0] & parts[1]
     assert len(parts[1]) == 2
 
@@ -131,3 +130,15 @@ def test_a_split_that_needs_groups_says_where_to_pass_them():
     with pytest.raises(ValueError, match=r"needs groups: pass them to fit"):
         model.fit(X, y)
     model.fit(X, y, groups=np.arange(60) // 6)
+
+
+def test_a_class_of_one_sample_leaves_the_others_stratified():
+    y = np.repeat(["a", "b", "c"], [80, 20, 1])
+    for seed in range(5):
+        train, val = validation_rows(
+            np.zeros((101, 1)), y, None, split=None, fraction=0.2, random_state=seed
+        )
+        assert sorted([*train, *val]) == list(range(101))
+        counts = dict(zip(*np.unique(y[val], return_counts=True), strict=True))
+        assert counts in ({"a": 17, "b": 4}, {"a": 16, "b": 5})
+        assert "c" in y[train]

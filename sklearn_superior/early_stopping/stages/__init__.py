@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from sklearn.base import is_regressor
+
 from sklearn_superior.early_stopping.stages._base import Checkpointed, Stages
 
 __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
@@ -63,6 +65,11 @@ def find_stages(estimator):
         raise TypeError(
             "The 'estimator' parameter must be a classifier that is trained in "
             f"stages, for example HistGradientBoostingClassifier(). Got {estimator!r}."
+        )
+    if is_regressor(estimator):
+        raise TypeError(
+            "The 'estimator' parameter must be a classifier: scoring rules are for "
+            f"probabilities of classes. Got the regressor {estimator!r}."
         )
     for base in type(estimator).__mro__:
         if base in _REGISTERED:

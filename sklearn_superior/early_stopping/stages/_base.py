@@ -6,8 +6,6 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import clone
 
-from sklearn_superior.utils._sklearn_compat import count_features
-
 
 class Stages(ABC):
     """Base class of the adapters: one for each family of estimators.
@@ -59,6 +57,14 @@ class Stages(ABC):
     max_threads: int | None = None
     # Packages that the result depends on besides that of the estimator.
     packages: tuple = ()
+    # By how much a kept model may differ from its stage; None: by the type of numbers.
+    rounding: float | None = None
+    # Whether training again gives the same stages, for models that cannot be cut back.
+    trains_again = False
+    # What is known to make a kept model predict otherwise than its stage did.
+    known_causes = ""
+    # Classes in the order of the columns of probabilities, set by `fit`. None: sorted.
+    column_classes = None
 
     def __init__(self, estimator):
         self.estimator = estimator
@@ -129,30 +135,35 @@ class Stages(ABC):
         """Return what `verbose` shows of the present stage, a list of str."""
         return []
 
+    def obstacle(self):
+        """Return why training cannot be checkpointed and resumed; None if it can.
+
+        Called before the first stage.
+        """
+        return f"the adapter of {type(self.estimator).__name__} writes no checkpoints"
+
 
 class Checkpointed(ABC):
     """What an adapter adds to `Stages` so that its training can be checkpointed.
 
-    `n_done` is the number of stages that `restore` has brought.
+    Training that resumes must come to the result of training without a break. `n_done`
+    is the number of stages that `restore` has brought.
     """
 
-    # Whether training resumes to the result of training without a break. Where it
-    # does not, a checkpoint is written but training starts anew.
-    resumes: bool = True
-    # Whether `keep` can cut back to any stage, or only to the remembered one.
-    keeps_any_stage = True
     n_done = 0
 
-    def check_format(self):  # noqa: B027
-        """Raise an error, before training, if a library for `dump` is missing."""
+    def obstacle(self):
+        """Return why training cannot resume; None if it can."""
+        return None
 
     @abstractmethod
     def dump(self):
         """Return the models as bytes, by the names ``"last"`` and maybe ``"best"``.
 
-        Called from `on_stage` and after `fit`. None if no model is available yet.
+        Called from `on_stage` and after `fit`.
         """
 
+    @abstractmethod
     def restore(self, models, n_done, X, y, sample_weight=None):
         """Take over the models of a checkpoint, or raise an error.
 
@@ -168,9 +179,8 @@ class Checkpointed(ABC):
             Number of stages that were trained.
 
         X, y, sample_weight : array-like
-            The training data, which the models must fit.
+            The training data.
         """
-        raise TypeError(f"{type(self).__name__} cannot resume.")
 
     def initial_state(self):
         """Return what training starts from besides data and parameters, as bytes."""
@@ -205,16 +215,10 @@ def hand_over_fit(source, target, before=()):
     return target
 
 
-def check_restored(n_stages, n_done, n_features, X, classes, y):
-    """Check that a restored model has the stages of its scores, and fits the data."""
+def check_n_stages(n_stages, n_done):
+    """Check that a restored model has the stages of its scores."""
     if n_stages != n_done:
-        raise ValueError(
-            f"The checkpoint has {n_done} scores, but its model {n_stages} stages."
-        )
-    if n_features != count_features(X) or not np.array_equal(classes, np.unique(y)):
-        raise ValueError(
-            "The checkpoint's model is for other features or classes than the data has."
-        )
+        raise ValueError(f"it has {n_done} scores, but its model {n_stages} stages")
 
 
 def two_columns(p):

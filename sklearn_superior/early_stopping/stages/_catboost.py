@@ -2,7 +2,7 @@
 
 import signal
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
@@ -10,7 +10,6 @@ from threading import current_thread, main_thread
 import numpy as np
 
 from sklearn_superior.early_stopping.stages._base import (
-    Checkpointed,
     Stages,
     margin_to_proba,
     stand_in_labels,
@@ -31,10 +30,17 @@ _BUDGET = ("iterations", "n_estimators", "num_boost_round", "num_trees")
 _LOSS = ("loss_function", "objective")
 
 
-class CatBoostStages(Checkpointed, Stages):
+class CatBoostStages(Stages):
     """`catboost.CatBoostClassifier`."""
 
-    resumes = False  # its random numbers cannot be read off
+    # Trees that are not symmetric cannot be cut, and some parameters change the trees
+    # of earlier stages. Training is deterministic, and is repeated then.
+    trains_again = True
+    known_causes = (
+        "Of CatBoost's parameters, model_shrink_rate, langevin, posterior_sampling and "
+        "monotone_constraints change earlier trees, and several threads may sum in "
+        "another order: try without, or with thread_count=1."
+    )
     _model = None  # what is trained: a copy with other parameters
 
     def __init__(self, estimator):
@@ -51,6 +57,12 @@ class CatBoostStages(Checkpointed, Stages):
                 "CatBoostClassifier(task_type='GPU') cannot be stopped here: on a GPU "
                 "CatBoost takes neither callbacks nor metrics written in Python. Use "
                 "task_type='CPU'."
+            )
+        if params.get("save_snapshot"):
+            raise ValueError(
+                "CatBoostClassifier(save_snapshot=True) cannot be stopped here: a "
+                "second run would count its stages from the end of the snapshot. Use "
+                "save_snapshot=False."
             )
 
     def set_seed(self, seed):
@@ -74,6 +86,7 @@ class CatBoostStages(Checkpointed, Stages):
         if self.max_threads is not None:
             params["thread_count"] = self.limit_threads(params.get("thread_count"))
         self._model = type(self.estimator)(**params)
+        self.column_classes = self._find_column_classes(y)
         with warnings.catch_warnings(), _note_interrupt(callback):
             warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
             self._model.fit(
@@ -88,24 +101,41 @@ class CatBoostStages(Checkpointed, Stages):
         if callback.error is not None:
             raise callback.error
 
+    def _find_column_classes(self, y):
+        """Return the classes in CatBoost's order, from a fit of one row for each.
+
+        It sorts text that looks like numbers by value, and has `class_names`.
+        """
+        own = self.estimator.get_params()
+        names = {k: own[k] for k in ("class_names", *_LOSS) if k in own}
+        classes = np.unique(y)
+        small = type(self.estimator)(
+            iterations=1,
+            depth=1,
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
+            **names,
+        )
+        return small.fit(np.arange(len(classes))[:, np.newaxis], classes).classes_
+
+    def obstacle(self):
+        return "CatBoost does not show the state of its random numbers"
+
     def keep(self, stage):
+        from catboost import CatBoostError
+
         if stage + 1 < self._model.tree_count_:
-            self._model.shrink(stage + 1)
+            # If it cannot be cut, it predicts otherwise, and is trained again.
+            with suppress(CatBoostError):
+                self._model.shrink(stage + 1)
         metadata = self._model.get_metadata()
         if "training" in metadata.keys():  # the scores of labels that mean nothing
             del metadata["training"]
-        self.estimator.load_model(blob=self._to_bytes())
-
-    def dump(self):
-        if self._model is None or not self._model.is_fitted():
-            return None
-        return {"last": self._to_bytes()}
-
-    def _to_bytes(self):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.cbm"
             self._model.save_model(str(path))
-            return path.read_bytes()
+            self.estimator.load_model(blob=path.read_bytes())
 
 
 class _PredictionReader:

@@ -19,12 +19,13 @@ import numpy as np
 from sklearn.metrics._scorer import _SCORERS
 
 __all__ = [
-    "check_hist_trees",
     "cut_hist",
     "hist_hook_works",
     "hook_by_name",
     "make_hook",
+    "pack_trees",
     "prepare_hist_to_resume",
+    "unpack_trees",
 ]
 
 _hook_numbers = count()
@@ -79,34 +80,39 @@ def cut_hist(model, n_kept):
     return model
 
 
-def check_hist_trees(model):
-    """Check that nodes of a restored model point at nodes and features that exist."""
-    n_features, n_classes = model.n_features_in_, len(model.classes_)
-    n_trees = 1 if n_classes == 2 else n_classes
-    if len(model._bin_mapper.n_bins_non_missing_) != n_features:
-        raise ValueError("The checkpoint's model has bins of other features.")
-    for trees in model._predictors:
-        if len(trees) != n_trees:
-            raise ValueError("The checkpoint's model lacks a tree of some class.")
-        for tree in trees:
-            inner = ~tree.nodes["is_leaf"].astype(bool)
-            nodes = tree.nodes[inner]
-            children = np.r_[nodes["left"], nodes["right"]].astype(np.int64)
-            parents = np.tile(np.flatnonzero(inner), 2)
-            by_category = nodes[nodes["is_categorical"].astype(bool)]
-            sets = len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets)
-            if not (
-                np.all((children > parents) & (children < len(tree.nodes)))
-                and np.all(nodes["feature_idx"] >= 0)
-                and np.all(nodes["feature_idx"] < n_features)
-                and np.all(by_category["bitset_idx"] < min(sets))
-            ):
-                raise ValueError("The checkpoint's model is no tree of these features.")
+_TREE_ARRAYS = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
+
+
+def pack_trees(model):
+    """Copy a model with its trees in a few large arrays, which are saved quickly."""
+    trees = [tree for trees in model._predictors for tree in trees]
+    packed = {"n_trees": len(trees) // len(model._predictors)}
+    for name in _TREE_ARRAYS:
+        parts = [getattr(tree, name) for tree in trees]
+        packed[name] = np.concatenate(parts)
+        packed[f"ends of {name}"] = np.cumsum([len(part) for part in parts])
+    model = copy(model)
+    model._predictors = packed
+    return model
+
+
+def unpack_trees(model):
+    """Undo `pack_trees`, in place."""
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+    packed = model._predictors
+    parts = [
+        np.split(packed[name], packed[f"ends of {name}"][:-1]) for name in _TREE_ARRAYS
+    ]
+    trees = [TreePredictor(*arrays) for arrays in zip(*parts, strict=True)]
+    step = packed["n_trees"]
+    model._predictors = [trees[k : k + step] for k in range(0, len(trees), step)]
+    return model
 
 
 @cache
 def hist_hook_works(hist_class):
-    """Try on a few rows whether a model can be hooked, cut, and resumed."""
+    """Try on a few rows whether a model can be hooked, cut, saved and resumed."""
     X = np.linspace(0, 1, 40).reshape(-1, 1)
     y = np.arange(40) // 4 % 2
     common = {"max_iter": 3, "max_leaf_nodes": 4, "min_samples_leaf": 1}
@@ -142,7 +148,7 @@ def hist_hook_works(hist_class):
             [cut.predict_proba(X) for cut in cuts],
             [cut.predict_proba(X) for cut in on_the_way],
         ]
-        resumed, seen, _ = fit(cuts[1])
+        resumed, seen, _ = fit(unpack_trees(pack_trees(cuts[1])))
         predictions += [
             [*expected[:2], *seen],
             [*expected[:2], resumed.predict_proba(X)],

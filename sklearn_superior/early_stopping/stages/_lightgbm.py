@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
-    check_restored,
+    check_n_stages,
     copy_with,
     hand_over_fit,
     margin_to_proba,
@@ -54,6 +54,9 @@ class LightGBMStages(Checkpointed, Stages):
         "metrics",
         "verbose",
         "verbosity",
+    )
+    known_causes = (
+        "Of LightGBM's parameters, boosting_type='dart' and 'rf' change earlier trees."
     )
     _booster = None  # what is trained
     _model = None  # the estimator that it is trained in
@@ -161,15 +164,17 @@ class LightGBMStages(Checkpointed, Stages):
         text = self._booster.model_to_string(num_iteration=n_kept)
         return self._fit_copy(init_model=Booster(model_str=text), callbacks=[cut_off])
 
-    @property
-    def resumes(self):
-        """Whether nothing is drawn at random: the generators cannot be read off."""
+    def obstacle(self):
         params = self.estimator.get_params()
-        return not (
-            any(params.get(name) not in (None, 1) for name in _SHARES)
-            or any(params.get(name) for name in _SWITCHES)
-            or params.get("data_sample_strategy") == "goss"
-            or any(params.get(name) == "goss" for name in _BOOSTING)
+        names = [k for k in _SHARES if params.get(k) not in (None, 1)]
+        names += [k for k in _SWITCHES if params.get(k)]
+        goss = (*_BOOSTING, "data_sample_strategy")
+        names += [k for k in goss if params.get(k) == "goss"]
+        if not names:
+            return None
+        return (
+            f"LGBMClassifier({names[0]}={params[names[0]]!r}) draws at random or "
+            "remembers what a model file does not hold"
         )
 
     def dump(self):
@@ -178,18 +183,10 @@ class LightGBMStages(Checkpointed, Stages):
     def restore(self, models, n_done, X, y, sample_weight=None):
         from lightgbm import Booster
 
-        try:
-            text = models["last"].decode()
-            n_classes = _check_model(text)
-            self._booster = Booster(model_str=text)
-        except Exception as exc:
-            raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
+        self._booster = Booster(model_str=models["last"].decode())
         # A booster that has nothing more to learn adds no trees to its last stages.
         n_stages = self._booster.current_iteration()
-        n_stages = n_done if n_stages < n_done else n_stages
-        classes = np.unique(y)
-        classes = classes if len(classes) == n_classes else None
-        check_restored(n_stages, n_done, self._booster.num_feature(), X, classes, y)
+        check_n_stages(max(n_stages, n_done), n_done)
         self._data = (X, y, sample_weight)
         self.n_done = self._n_trained = n_done
 
@@ -208,61 +205,3 @@ class LightGBMStages(Checkpointed, Stages):
                 X, raw_score=True, start_iteration=stage, num_iteration=1
             )
             yield margin_to_proba(margin)
-
-
-def _check_model(text):
-    """Check a model before LightGBM reads it, and return its number of classes."""
-    header, *blocks = text.partition("end of trees")[0].split("\nTree=")
-    fields = _fields(header)
-    n_classes, n_trees = int(fields["num_class"]), int(fields["num_tree_per_iteration"])
-    if not (
-        header.startswith("tree\n")
-        and n_trees == n_classes
-        and len(blocks) % n_trees == 0
-        and _find_trees(text, fields["tree_sizes"]) == len(blocks)
-    ):
-        raise ValueError("its trees are not as many as it says")
-    for block in blocks:
-        _check_tree(_fields(block), n_features=int(fields["max_feature_idx"]) + 1)
-    return max(2, n_classes)
-
-
-def _find_trees(text, sizes):
-    """Count the trees that are found by their sizes, as LightGBM finds them."""
-    text = text.encode()
-    start = text.index(b"Tree=0")
-    for number, size in enumerate(map(int, sizes.split())):
-        if not text.startswith(b"Tree=%d\n" % number, start) or size < 1:
-            raise ValueError("its trees are not where it says")
-        start += size
-    if not text.startswith(b"end of trees", start):
-        raise ValueError("its trees do not end where it says")
-    return number + 1
-
-
-def _fields(text):
-    pairs = (line.partition("=") for line in text.splitlines())
-    return {name: value for name, _, value in pairs}
-
-
-def _check_tree(fields, n_features):
-    """Check that nodes point at nodes, leaves and features that exist."""
-    n_leaves = int(fields["num_leaves"])
-    n_nodes = n_leaves - 1
-    if len(fields["leaf_value"].split()) != max(n_leaves, 1):
-        raise ValueError("a tree has other leaves than it says")
-    if n_nodes < 1:
-        return
-    names = ("left_child", "right_child", "split_feature", "threshold", "decision_type")
-    columns = {name: np.array(fields[name].split(), dtype=float) for name in names}
-    if any(len(column) != n_nodes for column in columns.values()):
-        raise ValueError("the columns of a tree are not as long as it has nodes")
-    children = np.r_[columns["left_child"], columns["right_child"]]
-    parents = np.tile(np.arange(n_nodes), 2)
-    features = columns["split_feature"]
-    if not (
-        np.all((children > parents) | (children < 0))
-        and np.all((children < n_nodes) & (children >= -n_leaves))
-        and np.all((features >= 0) & (features < n_features))
-    ):
-        raise ValueError("a tree points at nodes or features that do not exist")

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
-    check_restored,
     copy_with,
     hand_over_fit,
 )
@@ -19,7 +18,6 @@ class PartialFitStages(SkopsFormat, Checkpointed, Stages):
 
     budget = "max_iter"
     without_effect = ("early_stopping", "validation_fraction", "verbose", "warm_start")
-    keeps_any_stage = False
     _model = None  # what is trained: a copy, maybe with other parameters
     _best = None
 
@@ -54,17 +52,15 @@ class PartialFitStages(SkopsFormat, Checkpointed, Stages):
         return models
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        restored = {}
-        for name, data in models.items():
-            model = self.from_bytes(data, type(self.estimator))
-            n_features = getattr(model, "n_features_in_", None)
-            check_restored(n_done, n_done, n_features, X, model.classes_, y)
-            restored[name] = hand_over_fit(model, self._copy())
+        restored = {
+            name: hand_over_fit(self.from_bytes(data), self._copy())
+            for name, data in models.items()
+        }
         self._model, self._best = restored["last"], restored.get("best")
         self.n_done = n_done
 
-    @property
-    def resumes(self):
-        """Whether the state of the random numbers is part of the model."""
-        params = self.estimator.get_params()
-        return not any(isinstance(v, np.random.RandomState) for v in params.values())
+    def obstacle(self):
+        for name, value in self.estimator.get_params().items():
+            if isinstance(value, np.random.RandomState):
+                return f"{name} is a RandomState, whose state is lost: use an int"
+        return super().obstacle()

@@ -3,24 +3,24 @@
 from copy import copy
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.utils import check_random_state
 
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
-    check_restored,
+    check_n_stages,
     copy_with,
     hand_over_fit,
     stand_in_labels,
 )
 from sklearn_superior.early_stopping.stages._hist_hook import (
-    check_hist_trees,
     cut_hist,
     hist_hook_works,
     hook_by_name,
     make_hook,
+    pack_trees,
     prepare_hist_to_resume,
+    unpack_trees,
 )
 from sklearn_superior.early_stopping.stages._skops import SkopsFormat
 from sklearn_superior.utils._warnings import warn
@@ -70,15 +70,8 @@ class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
         return {"last": self.to_bytes(self.snapshot())}
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        model = self.from_bytes(models["last"], GradientBoostingClassifier)
-        n_trees = model.estimators_.shape[1]
-        if n_trees != (1 if len(model.classes_) == 2 else len(model.classes_)):
-            raise ValueError("The checkpoint's model lacks a tree of some class.")
-        check_restored(
-            len(model.estimators_), n_done, model.n_features_in_, X, model.classes_, y
-        )
-        for tree in model.estimators_.ravel():
-            _check_tree(tree.tree_, model.n_features_in_)
+        model = self.from_bytes(models["last"])
+        check_n_stages(len(model.estimators_), n_done)
         self.n_done = self._n_trained = n_done
         self._model = hand_over_fit(model, self._copy())
 
@@ -93,17 +86,6 @@ def _cut_gradient_boosting(model, n_kept):
         model.oob_score_ = model.oob_scores_[-1]
     model.n_estimators_ = n_kept
     return model
-
-
-def _check_tree(tree, n_features):
-    """Check that nodes point at nodes and features that exist."""
-    inner = tree.children_left != -1
-    children = np.r_[tree.children_left[inner], tree.children_right[inner]]
-    parents = np.tile(np.flatnonzero(inner), 2)
-    features = tree.feature[inner]
-    fits = np.all((children > parents) & (children < tree.node_count))
-    if not (fits and np.all((features >= 0) & (features < n_features))):
-        raise ValueError("The checkpoint's model is no tree of these features.")
 
 
 def hist_stages(estimator):
@@ -167,14 +149,11 @@ class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
     def dump(self):
         model = self.snapshot()
         model.scoring = "loss"  # the hook means nothing to another process
-        return {"last": self.to_bytes(model)}
+        return {"last": self.to_bytes(pack_trees(model))}
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        model = self.from_bytes(models["last"], type(self.estimator))
-        check_restored(
-            model.n_iter_, n_done, model.n_features_in_, X, model.classes_, y
-        )
-        check_hist_trees(model)
+        model = unpack_trees(self.from_bytes(models["last"]))
+        check_n_stages(model.n_iter_, n_done)
         self._model = model
         self.n_done = self._n_trained = n_done
 
@@ -220,10 +199,9 @@ def _copy_for_hook(estimator, **params):
     )
 
 
-class AdaBoostStages(SkopsFormat, Checkpointed, Stages):
+class AdaBoostStages(Stages):
     """`sklearn.ensemble.AdaBoostClassifier`, which cannot be stopped on the way."""
 
-    resumes = False
     _n_seen = 0
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
@@ -239,8 +217,8 @@ class AdaBoostStages(SkopsFormat, Checkpointed, Stages):
     def snapshot(self):
         return _cut_ada_boost(self.estimator, self._n_seen)
 
-    def dump(self):
-        return {"last": self.to_bytes(self.estimator)}
+    def obstacle(self):
+        return "AdaBoostClassifier has no stages before the end of its training"
 
 
 def _cut_ada_boost(model, n_kept):

@@ -1,21 +1,20 @@
 """XGBoost: predictions of the validation data that grow by a round at a time."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from sklearn_superior.early_stopping.stages._base import (
     Checkpointed,
     Stages,
-    check_restored,
+    check_n_stages,
     copy_with,
     hand_over_fit,
     margin_to_proba,
     two_columns,
 )
 
-_NO_PARENT = 2**31 - 1  # the parent of a root
-_MOST_CATEGORIES = 2**24  # that XGBoost knows
 _NO_PROBABILITIES = ("multi:softmax", "binary:logitraw", "binary:hinge")
 
 
@@ -25,6 +24,10 @@ class XGBoostStages(Checkpointed, Stages):
     encodes_labels = True
     # What would judge the stages by itself has no effect here.
     without_effect = ("callbacks", "early_stopping_rounds", "eval_metric", "verbosity")
+    known_causes = (
+        "Of XGBoost's parameters, booster='dart' and process_type='update' change "
+        "earlier trees."
+    )
     _booster = None  # what is trained
 
     def __init__(self, estimator):
@@ -102,7 +105,11 @@ class XGBoostStages(Checkpointed, Stages):
         hand_over_fit(self._load(stage + 1), self.estimator)
 
     def snapshot(self):
-        return self._load(self._booster.num_boosted_rounds())
+        # A booster that is loaded draws from the generator of its thread, which is also
+        # that of the training: another thread has its own.
+        with ThreadPoolExecutor(1) as other:
+            n_kept = self._booster.num_boosted_rounds()
+            return other.submit(self._load, n_kept).result()
 
     def _load(self, n_kept):
         """Return a fitted copy with the first rounds of the booster."""
@@ -113,21 +120,17 @@ class XGBoostStages(Checkpointed, Stages):
             model.get_booster().set_param({"device": device})
         return model
 
-    @property
-    def resumes(self):
-        """Whether a stage depends on nothing but the stages before.
-
-        The state of random numbers cannot be read off, and callbacks of the user
-        count the rounds of one training.
-        """
+    def obstacle(self):
         params = self.estimator.get_params()
-        draws = any(
-            value not in (None, 1)
-            for name, value in params.items()
-            if name.startswith(("subsample", "colsample"))
-        )
-        one_tree = params.get("multi_strategy") == "multi_output_tree"  # not read here
-        return not (draws or one_tree or self._own_callbacks())
+        for name, value in params.items():
+            if name.startswith(("subsample", "colsample")) and value not in (None, 1):
+                return (
+                    f"XGBClassifier({name}={value!r}) draws at random, and XGBoost "
+                    "does not show the state of its random numbers"
+                )
+        if self._own_callbacks():
+            return "callbacks of XGBClassifier count the rounds of one training"
+        return None
 
     def dump(self):
         return {"last": bytes(self._booster.save_raw("json"))}
@@ -135,16 +138,9 @@ class XGBoostStages(Checkpointed, Stages):
     def restore(self, models, n_done, X, y, sample_weight=None):
         from xgboost import Booster
 
-        try:
-            content = json.loads(models["last"])
-            n_rounds = _check_model(content)
-            self._booster = Booster()
-            self._booster.load_model(bytearray(models["last"]))
-        except Exception as exc:
-            raise ValueError(f"The checkpoint's model cannot be read: {exc}") from exc
-        params = content["learner"]["learner_model_param"]
-        classes = np.arange(max(2, int(params["num_class"])))
-        check_restored(n_rounds, n_done, int(params["num_feature"]), X, classes, y)
+        self._booster = Booster()
+        self._booster.load_model(bytearray(models["last"]))
+        check_n_stages(self._booster.num_boosted_rounds(), n_done)
         self.n_done = n_done
 
     def staged_proba(self, X):
@@ -173,86 +169,3 @@ def _first_rounds(booster, n_rounds):
     if "cats" in models[0]:
         models[1]["cats"] = models[0]["cats"]
     return bytearray(json.dumps(part).encode())
-
-
-def _check_model(content):
-    """Check a model before it is loaded, and return its number of rounds.
-
-    XGBoost ends the process if it is given something else than a model.
-    """
-    learner = content["learner"]
-    n_features = int(learner["learner_model_param"]["num_feature"])
-    booster = learner["gradient_booster"]
-    if booster["name"] != "gbtree":
-        raise ValueError(f"its booster is {booster['name']!r}, not 'gbtree'")
-    model = booster["model"]
-    trees, ends = model["trees"], model["iteration_indptr"]
-    n_trees = int(model["gbtree_model_param"]["num_trees"])
-    n_classes = max(1, int(learner["learner_model_param"]["num_class"]))
-    if not (
-        n_trees == len(trees) == len(model["tree_info"]) == ends[-1]
-        and set(model["tree_info"]) <= set(range(n_classes))
-        and ends[0] == 0
-        and all(a < b for a, b in zip(ends, ends[1:], strict=False))
-    ):
-        raise ValueError("its trees are not as many as it says")
-    for tree in trees:
-        _check_tree(tree, n_features)
-    return len(ends) - 1
-
-
-def _check_tree(tree, n_features):
-    """Check that nodes point at nodes and features that exist."""
-    n_nodes = int(tree["tree_param"]["num_nodes"])
-    names = (
-        "left_children",
-        "right_children",
-        "parents",
-        "split_indices",
-        "split_conditions",
-        "split_type",
-        "default_left",
-        "loss_changes",
-        "sum_hessian",
-        "base_weights",
-    )
-    columns = {name: np.asarray(tree[name]) for name in names}
-    if any(column.shape != (n_nodes,) for column in columns.values()):
-        raise ValueError("the columns of a tree are not as long as it has nodes")
-    left, right = columns["left_children"], columns["right_children"]
-    inner = left != -1
-    children = np.r_[left[inner], right[inner]]
-    parents = columns["parents"]
-    features = columns["split_indices"][inner]
-    if not (
-        n_nodes > 0
-        and tree["tree_param"]["size_leaf_vector"] in ("0", "1")
-        and np.array_equal(inner, right != -1)
-        and np.all(children > np.tile(np.flatnonzero(inner), 2))
-        and np.all(children < n_nodes)
-        and np.all((parents == _NO_PARENT) | ((parents >= 0) & (parents < n_nodes)))
-        and np.all((features >= 0) & (features < n_features))
-    ):
-        raise ValueError("a tree points at nodes or features that do not exist")
-    _check_categories(tree, columns["split_type"])
-
-
-def _check_categories(tree, split_type):
-    """Check that nodes which split by categories have categories that exist."""
-    nodes, starts, sizes, values = (
-        np.asarray(tree[name], dtype=np.int64)
-        for name in (
-            "categories_nodes",
-            "categories_segments",
-            "categories_sizes",
-            "categories",
-        )
-    )
-    if not (
-        len(nodes) == len(starts) == len(sizes)
-        and np.all((split_type == 0) | (split_type == 1))
-        and np.array_equal(np.flatnonzero(split_type), nodes)
-        and np.all((starts >= 0) & (sizes >= 0) & (starts + sizes <= len(values)))
-        and np.all((values >= 0) & (values < _MOST_CATEGORIES))
-    ):
-        raise ValueError("a tree splits by categories that do not exist")

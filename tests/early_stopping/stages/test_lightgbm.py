@@ -81,42 +81,15 @@ RANDOM += [
 
 
 @pytest.mark.parametrize("params", RANDOM, ids=str)
-def test_what_draws_at_random_starts_anew(params):
-    assert find_stages(make_model(**params)).resumes is False
+def test_what_draws_at_random_cannot_resume(params):
+    assert "draws at random" in find_stages(make_model(**params)).obstacle()
 
 
 @pytest.mark.parametrize(
     "params", [{}, {"subsample_freq": 1}, {"bagging_freq": 2}, {"subsample": 1.0}]
 )
-def test_what_does_not_resumes(params):
-    assert find_stages(make_model(**params)).resumes is True
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"data_sample_strategy": "goss"},
-        {"use_quantized_grad": True},
-        {"extra_trees": True},
-        {"linear_tree": True},
-        {"feature_fraction": 0.5},
-        {"bagging_fraction": 0.5, "bagging_freq": 1},
-        {"sub_row": 0.5, "bagging_freq": 1},
-    ],
-    ids=str,
-)
-def test_a_broken_training_that_draws_gives_the_unbroken_result(params, tmp_path):
-    X, y, X_val, y_val = make_data("five")
-    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
-    options = {"n_iter_no_change": 50}
-    whole = EarlyStoppingClassifier(make_model(n_estimators=8, **params), **options)
-    whole.fit(**data)
-    options |= {"checkpoint_dir": tmp_path, "resume": True}
-    EarlyStoppingClassifier(make_model(n_estimators=4, **params), **options).fit(**data)
-    resumed = EarlyStoppingClassifier(make_model(n_estimators=8, **params), **options)
-    resumed.fit(**data)
-    assert_array_equal(resumed.validation_scores_, whole.validation_scores_)
-    assert_array_equal(resumed.predict_proba(X_val), whole.predict_proba(X_val))
+def test_what_does_not_draw_can_resume(params):
+    assert find_stages(make_model(**params)).obstacle() is None
 
 
 @pytest.mark.parametrize("name", ["boosting", "boosting_type", "boost"])
@@ -144,7 +117,8 @@ def test_a_booster_that_has_nothing_more_to_learn():
         make_model(n_estimators=6, learning_rate=1.0, min_split_gain=1e9),
         n_iter_no_change=50,
     )
-    model.fit(X, y, X_val=X, y_val=y)
+    with pytest.warns(UserWarning, match="All 6 scores of the validation data are eq"):
+        model.fit(X, y, X_val=X, y_val=y)
     assert model.n_iter_ == 6
     assert_allclose(model.predict_proba(X), 0.5)
 
@@ -171,53 +145,12 @@ def saved_model():
     return stages.dump()["last"].decode()
 
 
-def spoil_line(name, change):
-    lines = saved_model().splitlines()
-    k = next(k for k, line in enumerate(lines) if line.startswith(f"{name}="))
-    values = lines[k].partition("=")[2].split()
-    lines[k] = f"{name}={' '.join(change(values))}"
-    return "\n".join(lines)
-
-
-HARM = {
-    "empty": lambda: "",
-    "nonsense": lambda: "nonsense",
-    "another head": lambda: "forest\n" + saved_model(),
-    "fewer trees": lambda: spoil_line("tree_sizes", lambda v: v[1:]),
-    "child beyond": lambda: spoil_line("left_child", lambda v: ["999", *v[1:]]),
-    "leaf beyond": lambda: spoil_line("right_child", lambda v: ["-999", *v[1:]]),
-    "cycle": lambda: spoil_line("left_child", lambda v: ["0", *v[1:]]),
-    "feature beyond": lambda: spoil_line("split_feature", lambda v: ["99", *v[1:]]),
-    "short column": lambda: spoil_line("threshold", lambda v: v[1:]),
-    "leaves": lambda: spoil_line("leaf_value", lambda v: v[1:]),
-    "huge sizes": lambda: spoil_line("tree_sizes", lambda v: ["99999999"] * len(v)),
-    "other lengths": lambda: spoil_line("leaf_value", lambda v: ["0"] * len(v)),
-    "words": lambda: spoil_line("num_leaves", lambda v: ["many"]),
-}
-
-
-@pytest.mark.parametrize("harm", HARM)
-def test_a_model_is_checked_before_lightgbm_reads_it(harm):
-    stages = find_stages(make_model())
-    with pytest.raises(ValueError, match="The checkpoint's model cannot be read"):
-        stages.restore({"last": HARM[harm]().encode()}, 3, *make_data("five")[:2])
-
-
 def test_the_number_of_stages_must_fit():
     stages = find_stages(make_model())
     with pytest.raises(ValueError, match="has 2 scores, but its model 3 stages"):
         stages.restore({"last": saved_model().encode()}, 2, *make_data("five")[:2])
     stages.restore({"last": saved_model().encode()}, 3, *make_data("five")[:2])
     assert stages.n_done == 3
-
-
-def test_the_model_must_fit_the_data():
-    X, y, _, _ = make_data("five")
-    for data in ((X[:, :5], y), (X, y == "red")):
-        with pytest.raises(ValueError, match="for other features or classes"):
-            find_stages(make_model()).restore(
-                {"last": saved_model().encode()}, 3, *data
-            )
 
 
 @pytest.mark.parametrize(

@@ -168,58 +168,10 @@ def test_ada_boost_is_cut_back():
     kept = model.estimator_
     n_kept = model.best_iteration_ + 1
     assert len(kept.estimators_) == len(kept.estimator_weights_) == n_kept
-    assert find_stages(AdaBoostClassifier()).resumes is False
+    assert "no stages before the end" in find_stages(AdaBoostClassifier()).obstacle()
 
 
 # ------------------------------------------------------------- models from files
-
-
-def restored(stages, change):
-    X, y, X_val, _ = make_data("five")
-    stages.fit(X, y, X_val, lambda y_proba: False)
-    model = stages.from_bytes(stages.dump()["last"], type(stages.estimator))
-    change(model)
-    again = find_stages(stages.estimator)
-    again.restore({"last": stages.to_bytes(model)}, 4, X, y)
-    return again
-
-
-def spoil_hist(field, value):
-    def change(model):
-        nodes = model._predictors[1][0].nodes
-        nodes[field][0] = value
-
-    return change
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        spoil_hist("left", 10**6),
-        spoil_hist("right", 0),
-        spoil_hist("feature_idx", 10**6),
-        lambda model: model._predictors[0].pop(),
-    ],
-)
-def test_trees_that_lead_astray_are_refused(change):
-    pytest.importorskip("skops")
-    stages = find_stages(HistGradientBoostingClassifier(**HIST | {"max_iter": 4}))
-    with pytest.raises(ValueError, match="no tree of these features|lacks a tree"):
-        restored(stages, change)
-
-
-def test_trees_of_gradient_boosting_that_lead_astray_are_refused():
-    pytest.importorskip("skops")
-
-    def change(model):
-        tree = model.estimators_[0, 0].tree_
-        state = tree.__getstate__()
-        state["nodes"]["left_child"][0] = 10**6
-        tree.__setstate__(state)
-
-    stages = find_stages(GradientBoostingClassifier(n_estimators=4))
-    with pytest.raises(ValueError, match="no tree of these features"):
-        restored(stages, change)
 
 
 @pytest.mark.parametrize(
@@ -229,22 +181,15 @@ def test_trees_of_gradient_boosting_that_lead_astray_are_refused():
         GradientBoostingClassifier(n_estimators=4),
     ],
 )
-def test_the_number_of_stages_must_fit(model):
+def test_models_are_restored_with_the_stages_of_their_scores(model):
     pytest.importorskip("skops")
-    assert restored(find_stages(model), lambda model: None).n_done == 4
     stages = find_stages(model)
     X, y, X_val, _ = make_data("five")
-    stages.fit(X, y, X_val, lambda y_proba: False)
+    seen = []
+    stages.fit(X, y, X_val, lambda y_proba: seen.append(y_proba.copy()))
+    again = find_stages(model)
+    again.restore(stages.dump(), 4, X, y)
+    assert again.n_done == 4
+    assert_allclose(again.snapshot().predict_proba(X_val), seen[-1], rtol=1e-12)
     with pytest.raises(ValueError, match="has 9 scores, but its model 4 stages"):
         find_stages(model).restore(stages.dump(), 9, X, y)
-    for data in ((X[:, :5], y), (X, y == "red")):
-        with pytest.raises(ValueError, match="for other features or classes"):
-            find_stages(model).restore(stages.dump(), 4, *data)
-
-
-def test_another_class_is_refused():
-    pytest.importorskip("skops")
-    stages = find_stages(HistGradientBoostingClassifier())
-    other = stages.to_bytes(GradientBoostingClassifier())
-    with pytest.raises(ValueError, match="is a GradientBoostingClassifier, not a Hist"):
-        stages.restore({"last": other}, 1, *make_data("five")[:2])
