@@ -29,6 +29,7 @@ SHARED = {
     "metrics._reduce",
     "metrics._temperature",
     "early_stopping._training",
+    "model_selection._statistics",
 }
 
 

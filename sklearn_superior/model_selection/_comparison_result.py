@@ -3,9 +3,9 @@
 import numpy as np
 
 from sklearn_superior.model_selection._penalty_path import walk_path
+from sklearn_superior.model_selection._statistics import MIN_FOLDS, corrected_t
 from sklearn_superior.model_selection._trajectory import SELECTIONS
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._statistics import MIN_FOLDS, corrected_t
 from sklearn_superior.utils._warnings import warn
 
 

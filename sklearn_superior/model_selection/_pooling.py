@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from sklearn_superior.model_selection._comparison_result import Records
+from sklearn_superior.model_selection._statistics import holm, pool
 from sklearn_superior.model_selection._trajectory import SELECTIONS
-from sklearn_superior.utils._statistics import holm, pool
 
 POOLED = "pooled"
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
+from sklearn_superior.model_selection._statistics import holm, pool
 from sklearn_superior.replication._rules_plan import PLAN
 from sklearn_superior.replication._tables import TABLES
-from sklearn_superior.utils._statistics import holm, pool
 
 BASELINE = "log_loss"
 TARGET, *JUDGES = PLAN["judges"]

@@ -8,9 +8,9 @@ from sklearn_superior.model_selection import (
     Trajectory,
     pool_comparisons,
 )
+from sklearn_superior.model_selection._statistics import holm
 from sklearn_superior.replication._paper_tables import CORRELATION, TEST_F1
 from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
-from sklearn_superior.utils._statistics import holm
 
 # A plain rule and the loss that the network is trained with to be judged by it.
 PLAIN_RULES = ("brier", "log_loss")

@@ -9,6 +9,8 @@ the usual t interval and the exact sign-flip test are right.
 import numpy as np
 from scipy.stats import t as student_t
 
+__all__ = ["MIN_FOLDS", "corrected_t", "holm", "pool", "sign_flip"]
+
 MIN_FOLDS = 3  # fewer give no interval
 _LEVEL = 0.95
 _N_EXACT = 20  # up to so many data sets all signs are tried

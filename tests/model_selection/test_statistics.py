@@ -15,7 +15,7 @@ from sklearn_superior.model_selection import (
     Trajectory,
     pool_comparisons,
 )
-from sklearn_superior.utils._statistics import corrected_t, holm, sign_flip
+from sklearn_superior.model_selection._statistics import corrected_t, holm, sign_flip
 
 
 def comparison_of(differences, n_rows=None, repeats=1):
