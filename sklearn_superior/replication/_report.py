@@ -15,7 +15,7 @@ from sklearn_superior.replication._page import (
     signed,
     write_pages,
 )
-from sklearn_superior.replication._protocol import describe_versions
+from sklearn_superior.replication._protocol import FIELDS, N_FOLDS, describe_versions
 from sklearn_superior.replication._results import (
     PLAIN_RULES,
     collect,
@@ -30,33 +30,9 @@ _ESTIMATORS = {
     "hgb": "HistGradientBoosting",
     "xgboost": "XGBoost",
 }
-_N_FOLDS = 5  # of a run that is not cut short
 _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
-_REASONS = """
-The notebook trains one network on from fold to fold, so that it has seen the test
-blocks of a fold in another one. Tested: trained on instead of new for each fold, a
-network has an F1 of 57 instead of 25 on ble rssi, 79 instead of 68 on walking user
-identification, 33 instead of 31 on healthy older people (20 epochs, six folds, at most
-3,000 windows; benchmarks/paper_levels.py).
-
-The notebook tests the network of the last epoch, whatever the rule says. Tested: in the
-comparison of rules the last epoch of a network has an F1 that is 4 to 5 points higher
-than that of the epoch that the log loss chooses.
-
-In the notebook two convolutions have a ReLU before the batch normalisation, which our
-network does not have. The text of the paper does not describe its network, so that the
-notebook's is "the network of the paper". Tested: in the comparison of rules F1 with the
-ReLU is 1.0 points lower on average, from 6 lower to 4 higher, which does not explain
-higher values.
-
-Fewer epochs and folds here, above all for Beijing and Tetouan. Not tested.
-
-The notebook averages F1 over batches, of rounded probabilities. Not tested.
-
-The notebook fills missing values with means that include the test blocks. Not tested;
-two of the data sets have missing values.
-"""
+_REASONS = "reasons.txt"  # beside the records, since it has measured numbers
 _QUANTITIES = {
     "test_f1": "Macro F1 on the test part, in percent",
     "correlation": "Correlation of the rule with macro F1 over the validation part",
@@ -65,21 +41,27 @@ _QUANTITIES = {
 
 def write_report(folder, home=None):
     """Write the report of all records in a folder; return the two files."""
-    records, damaged = RecordStore(folder).load_all()
+    records, damaged = RecordStore(folder, FIELDS).load_all()
     if not records:
         raise FileNotFoundError(
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
-    parts = _make_parts(records, damaged, home)
+    reasons = folder / _REASONS
+    text = reasons.read_text() if reasons.exists() else ""
+    parts = make_parts(records, damaged, text, home)
     return write_pages(folder / "report", "Superior scoring rules: replication", parts)
 
 
-def _make_parts(records, damaged, home):
+def make_parts(records, damaged=(), reasons="", home=None):
+    """Return the parts of the page.
+
+    `reasons` are paragraphs on why the levels may differ from the paper's.
+    """
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = [
         *_introduce(rows, experiments, home),
-        *_compare_levels(rows),
+        *_compare_levels(rows, reasons),
         *_describe_left_out(records, damaged, experiments),
     ]
     for estimator, title in _ESTIMATORS.items():
@@ -139,7 +121,7 @@ def _links(home):
     )
 
 
-def _compare_levels(rows):
+def _compare_levels(rows, reasons):
     """Show the paper's own values beside ours."""
     own = [r for r in rows if r.estimator == "cnn" and r.paper and _compares(r)]
     own = [row for row in own if row.selection == "CP"]
@@ -152,30 +134,32 @@ def _compare_levels(rows):
             "the network at the checkpoint (CP): the paper's first, then ours."
         ),
     ]
-    names = [name for rule in PLAIN_RULES for name in _SHORT[rule]]
     for quantity, title in _QUANTITIES.items():
-        digits = 1 if quantity == "test_f1" else 2
-        pairs = {}  # data set -> (paper, ours) of each rule
-        for row in own:
-            if row.quantity == quantity:
-                ours = (row.plain[0], row.penalized[0])
-                pairs.setdefault(row.dataset, {}).update(
-                    zip(
-                        _SHORT[row.rule], zip(row.paper, ours, strict=True), strict=True
-                    )
-                )
-        lines = [
-            [dataset.replace("_", " "), *_level_cells(of_set, names, digits)]
-            for dataset, of_set in sorted(pairs.items())
-        ]
-        whole = [of_set for of_set in pairs.values() if len(of_set) == len(names)]
-        if whole:
-            means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
-            lines.append(["mean", *_level_cells(means, names, digits)])
-        header = ["data set", *(f"{name}: paper / ours" for name in names)]
-        parts += [Heading(3, title), Table(header, lines)]
-    reasons = [" ".join(text.split()) for text in _REASONS.split("\n\n")]
-    return [*parts, Heading(3, "Why the levels may differ"), Bullets(reasons)]
+        table = _level_table([row for row in own if row.quantity == quantity])
+        parts += [Heading(3, title), table]
+    if reasons:
+        items = [" ".join(text.split()) for text in reasons.split("\n\n")]
+        parts += [Heading(3, "Why the levels may differ"), Bullets(items)]
+    return parts
+
+
+def _level_table(rows):
+    digits = 1 if rows[0].quantity == "test_f1" else 2
+    names = [name for rule in PLAIN_RULES for name in _SHORT[rule]]
+    levels = {}  # data set -> rule -> (paper, ours)
+    for row in rows:
+        ours = (row.plain[0], row.penalized[0])
+        pairs = zip(_SHORT[row.rule], zip(row.paper, ours, strict=True), strict=True)
+        levels.setdefault(row.dataset, {}).update(pairs)
+    lines = [
+        [dataset.replace("_", " "), *_level_cells(of_set, names, digits)]
+        for dataset, of_set in sorted(levels.items())
+    ]
+    whole = [of_set for of_set in levels.values() if len(of_set) == len(names)]
+    if whole:
+        means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
+        lines.append(["mean", *_level_cells(means, names, digits)])
+    return Table(["data set", *(f"{name}: paper / ours" for name in names)], lines)
 
 
 def _level_cells(of_set, names, digits):
@@ -210,12 +194,12 @@ def _describe_runs(records, experiments):
     short = [
         e.dataset.replace("_", " ")
         for e in experiments
-        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < _N_FOLDS)
+        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < N_FOLDS)
     ]
     if short:
         parts.append(
             Paragraph(
-                f"Networks with fewer than 100 epochs or {_N_FOLDS} folds, where more "
+                f"Networks with fewer than 100 epochs or {N_FOLDS} folds, where more "
                 f"might change the result: {', '.join(short)}."
             )
         )
@@ -282,9 +266,9 @@ def _table(rows, plain, penalized):
             row.selection,
             _spread(row.plain, digits),
             _spread(row.penalized, digits),
-            signed(row.difference, digits),
-            interval(row.low, row.high, digits),
-            f"{row.wins} / {row.ties} / {row.losses}",
+            signed(row.difference[0], digits),
+            interval(*row.difference[1:], digits),
+            " / ".join(map(str, row.counts)),
         ]
         if of_network:
             compared = _compares(row) and row.paper is not None
@@ -330,7 +314,7 @@ def _overview(contrasts, rows):
     for c in contrasts:
         plain, penalized = _SHORT[c["rule"]]
         correlations = [
-            r.difference
+            r.difference[0]
             for r in rows
             if (r.estimator, r.rule, r.selection, r.quantity)
             == (c["estimator"], c["rule"], "CP", "correlation")
