@@ -93,8 +93,7 @@ def sum_up(evidence):
         f"{100 * worst[BASELINE]:.1f}, PBS {100 * worst['penalized_brier']:.1f} and "
         f"the last stage {100 * worst['last']:.1f}."
     )
-    rows = {(row["rule"], row["baseline"]): row for row in evidence.planned_contrasts()}
-    first, second, refined, accuracy, last, _ = rows.values()
+    first, second, refined, accuracy, last, _ = evidence.planned_contrasts()
     margin = evidence.plan["margin"]
     of_paper, beyond = (
         "; ".join(_say(row, margin) for row in group)
@@ -106,10 +105,8 @@ def sum_up(evidence):
     raw = evidence.contrast(_REFINED, BASELINE, judge="log_loss")
     yield (
         "With refined PBS instead of the log loss, the log loss of the chosen model on "
-        f"test data changes by {signed(-cost['difference'], 3)} "
-        f"({interval(-cost['high'], -cost['low'], 3)}) after recalibration, and by "
-        f"{signed(-raw['difference'], 3)} ({interval(-raw['high'], -raw['low'], 3)}) "
-        "without it: ship the temperature."
+        f"test data changes by {_show(cost, -1, 3)} after recalibration, and by "
+        f"{_show(raw, -1, 3)} without it: ship the temperature."
     )
 
 
@@ -124,6 +121,17 @@ def _say(row, margin):
     )
 
 
+def _show(row, factor=100, digits=2):
+    """Return a difference with its interval."""
+    low, high = sorted((factor * row["low"], factor * row["high"]))
+    difference = signed(factor * row["difference"], digits)
+    return f"{difference} ({interval(low, high, digits)})"
+
+
+def _pair(row):
+    return f"{SHORT[row['rule']]} − {SHORT[row['baseline']]}"
+
+
 def _in_points(row):
     return row | {key: 100 * row[key] for key in ("difference", "low", "high")}
 
@@ -133,8 +141,8 @@ def _budget(evidence):
     n_sets = len({dataset for dataset, _, _ in evidence.comparisons})
     return (
         f"Budget: {len(evidence.records)} of {len(plan.make_jobs())} planned "
-        f"trainings, {n_sets} data sets, {evidence.hours:.1f} hours of one core, networks on at "
-        f"most {plan['data']['signals']['most_rows']} windows."
+        f"trainings, {n_sets} data sets, {evidence.hours:.1f} hours of one core, "
+        f"networks on at most {plan['data']['signals']['most_rows']} windows."
     )
 
 
@@ -173,12 +181,7 @@ def _answer_paper(evidence):
 
 def _answer_rules(evidence):
     planned = [
-        [
-            *_contrast_line(
-                evidence, row, f"{SHORT[row['rule']]} − {SHORT[row['baseline']]}"
-            ),
-            f"{row['p_holm']:.3f}",
-        ]
+        [*_contrast_line(evidence, row, _pair(row)), f"{row['p_holm']:.3f}"]
         for row in evidence.planned_contrasts()
     ]
     families = evidence.families()
@@ -193,21 +196,10 @@ def _answer_rules(evidence):
         if rule == BASELINE:
             continue
         row = _in_points(evidence.contrast(rule, BASELINE))
-        by_family = [
-            _in_points(evidence.contrast(rule, BASELINE, own))
-            for own in groups.values()
-        ]
-        lines.append(
-            [
-                SHORT[rule],
-                signed(row["difference"]),
-                interval(row["low"], row["high"]),
-                *(
-                    f"{signed(c['difference'])} ({interval(c['low'], c['high'])})"
-                    for c in by_family
-                ),
-            ]
-        )
+        cells = [signed(row["difference"]), interval(row["low"], row["high"])]
+        for own in groups.values():
+            cells.append(_show(evidence.contrast(rule, BASELINE, own)))
+        lines.append([SHORT[rule], *cells])
     return [
         Paragraph("The contrasts of the plan, over all data sets and families:"),
         Table(["contrast", *_CONTRAST_HEADER, "p adjusted"], planned),
@@ -227,13 +219,8 @@ def _early_stopping(evidence):
         ("penalized_brier", BASELINE),
         ("penalized_brier", "brier"),
     )
-    texts = []
-    for rule, baseline in pairs:
-        row = _in_points(evidence.contrast(rule, baseline, selection="ES"))
-        between = interval(row["low"], row["high"])
-        texts.append(
-            f"{SHORT[rule]} − {SHORT[baseline]} {signed(row['difference'])} ({between})"
-        )
+    rows = [evidence.contrast(*pair, selection="ES") for pair in pairs]
+    texts = [f"{_pair(row)} {_show(row)}" for row in rows]
     return (
         "All choices here are the best of all stages (the checkpoint). With early "
         f"stopping, after 10 stages without an improvement: {'; '.join(texts)}."
@@ -300,11 +287,8 @@ def _answer_probabilities(evidence):
             ("accuracy", 100),
         ):
             row = evidence.contrast(rule, BASELINE, judge=judge)
-            low, high = sorted((factor * row["low"], factor * row["high"]))
-            digits = 2 if factor == 100 else 3
-            text = signed(factor * row["difference"], digits)
-            between = interval(low, high, digits)
-            cells.append("0" if rule == BASELINE else f"{text} ({between})")
+            shown = _show(row, factor, 2 if factor == 100 else 3)
+            cells.append("0" if rule == BASELINE else shown)
         lines.append(cells)
     return [
         Paragraph(
@@ -339,8 +323,7 @@ def _answer_smoothing(evidence):
             families = [f for f in evidence.families() if f.data == data]
             row = evidence.contrast(rule, baseline, families)
             if row["n"]:
-                pair = f"{SHORT[rule]} − {SHORT[baseline]}"
-                lines.append(_contrast_line(evidence, row, pair, data))
+                lines.append(_contrast_line(evidence, row, _pair(row), data))
     return [
         Paragraph(
             "Smoothed means: a centred moving mean over "
@@ -354,34 +337,21 @@ def _answer_network(evidence):
     """Compare the network with that of the notebook, fold by fold."""
     lines, gains = [], []
     for dataset in evidence.datasets("signals"):
-        keys = [(dataset, name, "log_loss") for name in ("cnn", "cnn_relu")]
-        if not all(key in evidence.comparisons for key in keys):
-            continue
         ours, notebook = (
-            {(t.fold, t.repeat): t for t in evidence.comparisons[key].trajectories}
-            for key in keys
+            evidence.scores_of_folds((dataset, estimator, "log_loss"))
+            for estimator in ("cnn", "cnn_relu")
         )
         shared = sorted(ours.keys() & notebook.keys())
         if not shared:
             continue
-        levels = []
-        for trajectories in (ours, notebook):
-            chosen = [trajectories[place] for place in shared]
-            levels.append(
-                100
-                * np.mean(
-                    [t.test["target"][t.choose(BASELINE, "CP")[0]] for t in chosen]
-                )
-            )
+        levels = [
+            100 * np.mean([scores[place] for place in shared])
+            for scores in (ours, notebook)
+        ]
         gains.append(levels[1] - levels[0])
-        lines.append(
-            [
-                dataset.replace("_", " "),
-                str(len(shared)),
-                *(f"{level:.2f}" for level in levels),
-                signed(gains[-1]),
-            ]
-        )
+        cells = [f"{level:.2f}" for level in levels]
+        name = dataset.replace("_", " ")
+        lines.append([name, str(len(shared)), *cells, signed(gains[-1])])
     if not lines:
         return []
     return [

@@ -272,6 +272,15 @@ class Evidence:
             warnings.simplefilter("ignore", UserWarning)
             return self.comparisons[key].summary(baseline=baseline, selection="CP")
 
+    def scores_of_folds(self, key, rule=BASELINE):
+        """Return the target on the test part: (fold, repeat) -> score at the choice."""
+        if key not in self.comparisons:
+            return {}
+        return {
+            (t.fold, t.repeat): t.test["target"][t.choose(rule, "CP")[0]]
+            for t in self.comparisons[key].trajectories
+        }
+
     @property
     def hours(self):
         """Hours of one core that the trainings took."""
