@@ -78,7 +78,7 @@ def _show_plan(plan, records, damaged):
     planned.update(key(vars(job)) for job in plan.make_jobs())
     names = plan.functions.NAMES
     lines = [
-        [names[estimator], _LOSSES[loss], str(n), str(done[estimator, loss])]
+        [names[estimator], _LOSSES.get(loss, loss), str(n), str(done[estimator, loss])]
         for (estimator, loss), n in planned.items()
     ]
     parts = [

@@ -64,3 +64,34 @@ def test_studies_do_not_share_a_folder(tmp_path, capsys):
     assert "records of another study" in capsys.readouterr().err
     assert main(["report", str(PLAN_FILE), "--folder", str(tmp_path)]) == 2
     assert "records of another study" in capsys.readouterr().err
+
+
+TINY_PLAN = """
+title = "Which tree?"
+functions = "benchmarks.studies.tests.tiny_study"
+questions = []
+
+[data.tables]
+sets = ["iris"]
+
+[[trainings]]
+data = "tables"
+estimators = ["tree"]
+loss = "gini"
+max_iter = 2
+folds = 3
+rounds = 1
+"""
+
+
+def test_another_study_is_a_plan_and_its_functions(tmp_path, capsys):
+    plan = tmp_path / "trees.toml"
+    plan.write_text(TINY_PLAN)
+    folder = ["--folder", str(tmp_path / "trees")]
+    assert main(["run", str(plan), *folder, "--jobs", "2"]) == 0
+    assert "0 of 3 trainings are done already" in capsys.readouterr().out
+    assert main(["report", str(plan), *folder]) == 0
+    text = (tmp_path / "trees" / "trees.md").read_text()
+    assert text.startswith("# Which tree?")
+    assert "At best 0.9" in text
+    assert "| decision tree | gini | 3 | 3 |" in text
