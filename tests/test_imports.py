@@ -149,17 +149,13 @@ STUDIES = PACKAGE.parent / "benchmarks" / "studies"
 @pytest.mark.parametrize("path", sorted(STUDIES.rglob("*.py")), ids=lambda p: p.name)
 def test_studies_import_what_is_meant_for_them(path):
     offered = SHARED | {
-        f"replication.{name}" for name in ("_protocol", "_run", "_store", "_page")
+        f"replication.{name}"
+        for name in ("__main__", "_protocol", "_run", "_store", "_page")
     }
     for name in imports_of(ast.parse(path.read_text()), "benchmarks.studies"):
-        parts = name.split(".")
-        if parts[0] == NAME and any(p.startswith("_") for p in parts[1:-1]):
-            private = ".".join(parts[1:3])
-            assert (
-                private in offered
-                or private == "replication.__main__"
-                or (parts[1] == "utils")
-            ), name
+        package, folder, *rest = [*name.split("."), ""]
+        if package == NAME and folder != "utils" and rest[0].startswith("_"):
+            assert f"{folder}.{rest[0]}" in offered
 
 
 def test_contributing_names_the_shared_modules():
