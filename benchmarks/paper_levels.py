@@ -4,7 +4,7 @@ The authors' notebook trains one network on from fold to fold, so that it has se
 test blocks of a fold in another one. Here a network of this package does the same, and
 is compared with a new one for each fold: F1 on the test part after the last epoch.
 
-    python benchmarks/paper_levels.py --data-home FOLDER ble_rssi healthy_older_people
+    python -m benchmarks.paper_levels --data-home FOLDER ble_rssi healthy_older_people
 """
 
 import argparse
@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score
 
+from benchmarks.studies._plan import Plan
+from benchmarks.studies.rules import load
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.replication._protocol import ChannelImputer
-from sklearn_superior.replication._rules_plan import load_task
+
+PLAN = Path(__file__).parent / "studies" / "rules.toml"
 
 
 def f1_of_folds(task, *, carry_on, max_iter, n_folds):
@@ -41,7 +44,7 @@ def main():
     parser.add_argument("--folds", type=int, default=6)
     options = parser.parse_args()
     for name in options.datasets:
-        task = load_task(name, options.data_home)
+        task = load(Plan.read(PLAN), name, options.data_home)
         new, carried = (
             100
             * f1_of_folds(

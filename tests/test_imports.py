@@ -142,6 +142,22 @@ def test_wrong_imports_are_found(module, source, problem):
     assert problem in found
 
 
+STUDIES = PACKAGE.parent / "benchmarks" / "studies"
+
+
+@pytest.mark.skipif(not STUDIES.exists(), reason="no studies beside the package")
+@pytest.mark.parametrize("path", sorted(STUDIES.rglob("*.py")), ids=lambda p: p.name)
+def test_studies_import_what_is_meant_for_them(path):
+    offered = SHARED | {
+        f"replication.{name}"
+        for name in ("__main__", "_protocol", "_run", "_store", "_page")
+    }
+    for name in imports_of(ast.parse(path.read_text()), "benchmarks.studies"):
+        package, folder, *rest = [*name.split("."), ""]
+        if package == NAME and folder != "utils" and rest[0].startswith("_"):
+            assert f"{folder}.{rest[0]}" in offered
+
+
 def test_contributing_names_the_shared_modules():
     text = (Path(__file__).parents[1] / "doc" / "contributing.rst").read_text()
     for module in SHARED:

@@ -34,6 +34,8 @@ SYNTHETIC = "synthetic"
 DATASETS = (SYNTHETIC, *(dataset.name for dataset in list_paper_datasets()))
 RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 PATIENCE = 10
+N_FOLDS = 5  # of a run that is not cut short
+FIELDS = ("job", "seed", "status", "n_rows", "seconds", "validation", "test")
 # The losses that each kind of estimator can be trained with.
 ESTIMATORS = {
     "cnn": ("brier", "log_loss"),
@@ -57,7 +59,7 @@ class Job:
 
     @property
     def name(self):
-        """Path of its record, without the suffix."""
+        """Name that no other job has."""
         return (
             f"{self.dataset}/{self.estimator}-{self.loss}-{self.max_iter}/"
             f"fold{self.fold:02}-repeat{self.repeat}"
@@ -160,15 +162,21 @@ def train(job, data_home=None, device="auto"):
         random_state=job.seed,
     )
     (trajectory,) = comparison.trajectories
+    return describe_training(job, trajectory) | {
+        "status": data.status,
+        "validation": _rounded(trajectory.validation),
+        "test": _rounded(trajectory.test),
+    }
+
+
+def describe_training(job, trajectory):
+    """Return what every record has, whatever the study."""
     return {
         "job": asdict(job),
         "seed": trajectory.seed,
-        "status": data.status,
         "n_rows": trajectory.n_rows,
         "seconds": round(trajectory.time, 1),
         "versions": versions(),
-        "validation": _rounded(trajectory.validation),
-        "test": _rounded(trajectory.test),
     }
 
 
@@ -196,19 +204,18 @@ def describe_versions(records):
     return f"Versions: {'; '.join(texts)}."
 
 
-def make_jobs(datasets, estimators, *, max_iter, n_folds, n_repeats):
+def make_jobs(
+    datasets=None, estimators=None, *, max_iter=None, n_folds=None, n_repeats=None
+):
     """List the jobs; the folds are spread evenly over all that there are."""
-    jobs = []
-    for dataset in datasets:
-        folds = spread_folds(dataset, n_folds)
-        jobs += [
-            Job(dataset, estimator, loss, max_iter, fold, repeat)
-            for repeat in range(n_repeats)
-            for fold in folds
-            for estimator in estimators
-            for loss in ESTIMATORS.get(estimator, ())
-        ]
-    return jobs
+    return [
+        Job(dataset, estimator, loss, max_iter or 100, fold, repeat)
+        for dataset in datasets or DATASETS[1:]
+        for repeat in range(n_repeats or 1)
+        for fold in spread_folds(dataset, n_folds or N_FOLDS)
+        for estimator in estimators or ["cnn"]
+        for loss in ESTIMATORS[estimator]
+    ]
 
 
 def spread_folds(dataset, n_folds):

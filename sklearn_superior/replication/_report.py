@@ -1,7 +1,5 @@
 """The report: what the records say, beside the tables of the paper."""
 
-import numpy as np
-
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
 from sklearn_superior.replication._page import (
     Bullets,
@@ -9,13 +7,10 @@ from sklearn_superior.replication._page import (
     Heading,
     Links,
     Paragraph,
-    Table,
     as_png,
-    interval,
-    signed,
     write_pages,
 )
-from sklearn_superior.replication._protocol import describe_versions
+from sklearn_superior.replication._protocol import FIELDS, N_FOLDS, describe_versions
 from sklearn_superior.replication._results import (
     PLAIN_RULES,
     collect,
@@ -23,69 +18,50 @@ from sklearn_superior.replication._results import (
     pool,
 )
 from sklearn_superior.replication._store import RecordStore
+from sklearn_superior.replication._tables import (
+    ESTIMATOR_NAMES,
+    QUANTITIES,
+    compares,
+    level_table,
+    overview,
+    rule_tables,
+    settings,
+)
 from sklearn_superior.utils._optional import import_optional
 
-_ESTIMATORS = {
-    "cnn": "Convolutional network",
-    "hgb": "HistGradientBoosting",
-    "xgboost": "XGBoost",
-}
-_N_FOLDS = 5  # of a run that is not cut short
 _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
-_SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
-_REASONS = """
-The notebook trains one network on from fold to fold, so that it has seen the test
-blocks of a fold in another one. Tested: trained on instead of new for each fold, a
-network has an F1 of 57 instead of 25 on ble rssi, 79 instead of 68 on walking user
-identification, 33 instead of 31 on healthy older people (20 epochs, six folds, at most
-3,000 windows; benchmarks/paper_levels.py).
-
-The notebook tests the network of the last epoch, whatever the rule says. Tested: in the
-comparison of rules the last epoch of a network has an F1 that is 4 to 5 points higher
-than that of the epoch that the log loss chooses.
-
-In the notebook two convolutions have a ReLU before the batch normalisation, which our
-network does not have. The text of the paper does not describe its network, so that the
-notebook's is "the network of the paper". Tested: in the comparison of rules F1 with the
-ReLU is 1.0 points lower on average, from 6 lower to 4 higher, which does not explain
-higher values.
-
-Fewer epochs and folds here, above all for Beijing and Tetouan. Not tested.
-
-The notebook averages F1 over batches, of rounded probabilities. Not tested.
-
-The notebook fills missing values with means that include the test blocks. Not tested;
-two of the data sets have missing values.
-"""
-_QUANTITIES = {
-    "test_f1": "Macro F1 on the test part, in percent",
-    "correlation": "Correlation of the rule with macro F1 over the validation part",
-}
+_REASONS = "reasons.txt"  # beside the records, since it has measured numbers
 
 
 def write_report(folder, home=None):
     """Write the report of all records in a folder; return the two files."""
-    records, damaged = RecordStore(folder).load_all()
+    records, damaged = RecordStore(folder, FIELDS).load_all()
     if not records:
         raise FileNotFoundError(
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
-    parts = _make_parts(records, damaged, home)
+    reasons = folder / _REASONS
+    text = reasons.read_text() if reasons.exists() else ""
+    parts = make_parts(records, damaged, text, home)
     return write_pages(folder / "report", "Superior scoring rules: replication", parts)
 
 
-def _make_parts(records, damaged, home):
+def make_parts(records, damaged=(), reasons="", home=None):
+    """Return the parts of the page.
+
+    `reasons` are paragraphs on why the levels may differ from the paper's.
+    """
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = [
         *_introduce(rows, experiments, home),
-        *_compare_levels(rows),
+        *_compare_levels(rows, reasons),
         *_describe_left_out(records, damaged, experiments),
     ]
-    for estimator, title in _ESTIMATORS.items():
+    for estimator, title in ESTIMATOR_NAMES.items():
         own = [row for row in rows if row.estimator == estimator]
         if own:
-            parts += [Heading(2, title), *_tables(own)]
+            parts += [Heading(2, title), *rule_tables(own)]
     return parts + _describe_runs(records, experiments) + _draw_all(experiments)
 
 
@@ -116,7 +92,7 @@ def _introduce(rows, experiments, home):
             "no surprise: the penalty is a multiple of the error rate. Whether the "
             "chosen model is better on test data is the question that matters."
         ),
-        _overview(contrasts, [row for row in rows if _compares(row)] or rows),
+        overview(contrasts, [row for row in rows if compares(row)] or rows),
         Paragraph(
             "Δ is the mean over the data sets of the differences between the penalized "
             "and the plain rule on the same trainings. For F1 it is in points, at the "
@@ -139,9 +115,9 @@ def _links(home):
     )
 
 
-def _compare_levels(rows):
+def _compare_levels(rows, reasons):
     """Show the paper's own values beside ours."""
-    own = [r for r in rows if r.estimator == "cnn" and r.paper and _compares(r)]
+    own = [r for r in rows if r.estimator == "cnn" and r.paper and compares(r)]
     own = [row for row in own if row.selection == "CP"]
     if not own:
         return []
@@ -152,39 +128,13 @@ def _compare_levels(rows):
             "the network at the checkpoint (CP): the paper's first, then ours."
         ),
     ]
-    names = [name for rule in PLAIN_RULES for name in _SHORT[rule]]
-    for quantity, title in _QUANTITIES.items():
-        digits = 1 if quantity == "test_f1" else 2
-        pairs = {}  # data set -> (paper, ours) of each rule
-        for row in own:
-            if row.quantity == quantity:
-                ours = (row.plain[0], row.penalized[0])
-                pairs.setdefault(row.dataset, {}).update(
-                    zip(
-                        _SHORT[row.rule], zip(row.paper, ours, strict=True), strict=True
-                    )
-                )
-        lines = [
-            [dataset.replace("_", " "), *_level_cells(of_set, names, digits)]
-            for dataset, of_set in sorted(pairs.items())
-        ]
-        whole = [of_set for of_set in pairs.values() if len(of_set) == len(names)]
-        if whole:
-            means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
-            lines.append(["mean", *_level_cells(means, names, digits)])
-        header = ["data set", *(f"{name}: paper / ours" for name in names)]
-        parts += [Heading(3, title), Table(header, lines)]
-    reasons = [" ".join(text.split()) for text in _REASONS.split("\n\n")]
-    return [*parts, Heading(3, "Why the levels may differ"), Bullets(reasons)]
-
-
-def _level_cells(of_set, names, digits):
-    return [
-        " / ".join(f"{value:.{digits}f}".replace("-", "−") for value in of_set[name])
-        if name in of_set
-        else "–"
-        for name in names
-    ]
+    for quantity, title in QUANTITIES.items():
+        table = level_table([row for row in own if row.quantity == quantity])
+        parts += [Heading(3, title), table]
+    if reasons:
+        items = [" ".join(text.split()) for text in reasons.split("\n\n")]
+        parts += [Heading(3, "Why the levels may differ"), Bullets(items)]
+    return parts
 
 
 def _describe_left_out(records, damaged, experiments):
@@ -206,16 +156,16 @@ def _describe_left_out(records, damaged, experiments):
 
 
 def _describe_runs(records, experiments):
-    parts = [Heading(2, "What was run"), _settings(experiments)]
+    parts = [Heading(2, "What was run"), settings(experiments)]
     short = [
         e.dataset.replace("_", " ")
         for e in experiments
-        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < _N_FOLDS)
+        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < N_FOLDS)
     ]
     if short:
         parts.append(
             Paragraph(
-                f"Networks with fewer than 100 epochs or {_N_FOLDS} folds, where more "
+                f"Networks with fewer than 100 epochs or {N_FOLDS} folds, where more "
                 f"might change the result: {', '.join(short)}."
             )
         )
@@ -238,68 +188,6 @@ def _draw_all(experiments):
     ]
 
 
-def _compares(row):
-    return row.status == "complete"
-
-
-def _tables(rows):
-    parts = []
-    for quantity, title in _QUANTITIES.items():
-        for rule in PLAIN_RULES:
-            chosen = [r for r in rows if (r.quantity, r.rule) == (quantity, rule)]
-            if chosen:
-                plain, penalized = _SHORT[rule]
-                parts.append(Heading(3, f"{title}: {penalized} against {plain}"))
-                parts.append(_table(chosen, plain, penalized))
-    if any(not _compares(row) for row in rows):
-        parts.append(
-            Paragraph(
-                "Data sets with a star do not hold the paper's classes: they are "
-                "shown, but not compared with it."
-            )
-        )
-    return parts
-
-
-def _table(rows, plain, penalized):
-    header = [
-        "data set",
-        "choice",
-        plain,
-        penalized,
-        f"Δ {penalized} − {plain}",
-        "95 % interval",
-        "won / tied / lost",
-    ]
-    of_network = rows[0].estimator == "cnn"
-    if of_network:  # which is what the paper has
-        header += ["Δ in the paper"]
-    digits = 2 if rows[0].quantity == "test_f1" else 3
-    lines = []
-    for row in sorted(rows, key=lambda r: (not _compares(r), r.dataset, r.selection)):
-        line = [
-            row.dataset.replace("_", " ") + ("" if _compares(row) else " *"),
-            row.selection,
-            _spread(row.plain, digits),
-            _spread(row.penalized, digits),
-            signed(row.difference, digits),
-            interval(row.low, row.high, digits),
-            f"{row.wins} / {row.ties} / {row.losses}",
-        ]
-        if of_network:
-            compared = _compares(row) and row.paper is not None
-            line.append(signed(row.paper_difference, digits) if compared else "–")
-        lines.append(line)
-    return Table(header, lines)
-
-
-def _spread(pair, digits):
-    mean, std = (f"{value:.{digits}f}".replace("-", "−") for value in pair)
-    if mean == "nan":
-        return "–"
-    return mean if std == "nan" else f"{mean} ± {std}"
-
-
 def _conclusions(contrasts, compares):
     """Say in words what the numbers say."""
     if not compares:
@@ -311,60 +199,6 @@ def _conclusions(contrasts, compares):
         "undecided."
         if len(shown) < len(contrasts)
         else f"All {len(contrasts)} differences below can be told from chance."
-    )
-
-
-def _overview(contrasts, rows):
-    header = [
-        "estimator",
-        "rules",
-        "data sets",
-        "Δ correlation",
-        "Δ test F1",
-        "95 % interval",
-        "higher / lower",
-        "p",
-        "p adjusted",
-    ]
-    lines = []
-    for c in contrasts:
-        plain, penalized = _SHORT[c["rule"]]
-        correlations = [
-            r.difference
-            for r in rows
-            if (r.estimator, r.rule, r.selection, r.quantity)
-            == (c["estimator"], c["rule"], "CP", "correlation")
-        ]
-        lines.append(
-            [
-                _ESTIMATORS[c["estimator"]],
-                f"{penalized} − {plain}",
-                str(c["n_sets"]),
-                signed(np.nanmean(correlations), 3),
-                signed(c["difference"], 2),
-                interval(c["low"], c["high"], 2),
-                f"{c['n_up']} / {c['n_down']}",
-                f"{c['p_value']:.3f}",
-                f"{c['p_holm']:.3f}",
-            ]
-        )
-    return Table(header, lines)
-
-
-def _settings(experiments):
-    header = ["data set", "estimator", "epochs or trees", "folds", "minutes"]
-    return Table(
-        header,
-        [
-            [
-                e.dataset.replace("_", " "),
-                _ESTIMATORS[e.estimator],
-                str(e.max_iter),
-                str(e.n_trainings),
-                f"{e.seconds / 60:.1f}",
-            ]
-            for e in experiments
-        ],
     )
 
 

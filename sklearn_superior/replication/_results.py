@@ -1,7 +1,10 @@
 """From records to the rows of the tables."""
 
+import csv
 import warnings
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from sklearn_superior.model_selection import (
     StoppingRuleComparison,
@@ -9,11 +12,15 @@ from sklearn_superior.model_selection import (
     pool_comparisons,
 )
 from sklearn_superior.model_selection._statistics import holm
-from sklearn_superior.replication._paper_tables import CORRELATION, TEST_F1
 from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
 
 # A plain rule and the loss that the network is trained with to be judged by it.
 PLAIN_RULES = ("brier", "log_loss")
+# What is compared: the names of a mean, of what goes with it, and its scale.
+_QUANTITIES = {
+    "test_f1": ("mean", "", 100),
+    "correlation": ("correlation", "correlation_", 1),
+}
 
 
 @dataclass
@@ -51,18 +58,25 @@ class Row:
     rule: str  # the plain one
     plain: tuple  # mean and standard deviation
     penalized: tuple
-    difference: float
-    low: float
-    high: float
-    wins: int
-    ties: int
-    losses: int
+    difference: tuple  # with both ends of its interval
+    counts: tuple  # won, tied, lost
     paper: tuple | None  # plain and penalized in the paper
 
     @property
     def paper_difference(self):
         """The difference in the paper, if there is one."""
         return None if self.paper is None else self.paper[1] - self.paper[0]
+
+
+@cache
+def read_paper_tables():
+    """Return what the paper has: (quantity, data set, selection) -> rule -> mean."""
+    text = files("sklearn_superior.replication").joinpath("paper_tables.csv")
+    tables = {}
+    for row in csv.DictReader(text.read_text().splitlines()):
+        key = tuple(row.pop(name) for name in ("quantity", "dataset", "selection"))
+        tables[key] = {rule: float(value) for rule, value in row.items()}
+    return tables
 
 
 def collect(records):
@@ -75,9 +89,9 @@ def collect(records):
         job = record["job"]
         key = (job["dataset"], job["estimator"], job["max_iter"])
         groups.setdefault(key, []).append(record)
-    experiments = {}
-    for key in sorted(groups):
-        experiments[key[:2]] = _make_experiment(*key, groups[key])
+    experiments = {
+        key[:2]: _make_experiment(*key, groups[key]) for key in sorted(groups)
+    }
     order = list(ESTIMATORS)
     return sorted(
         experiments.values(), key=lambda e: (order.index(e.estimator), e.dataset)
@@ -98,25 +112,21 @@ def _make_experiment(dataset, estimator, max_iter, records):
             time=record["seconds"],
         )
         trajectories.setdefault(job["loss"], []).append(trajectory)
-    return Experiment(
-        dataset=dataset,
-        estimator=estimator,
-        status=records[0]["status"],
-        max_iter=max_iter,
-        comparisons={
-            loss: StoppingRuleComparison(
-                of_loss, RULES, n_iter_no_change=PATIENCE, scoring="f1_macro"
-            )
-            for loss, of_loss in trajectories.items()
-        },
-        seconds=sum(record["seconds"] for record in records),
-    )
+    comparisons = {
+        loss: StoppingRuleComparison(
+            of_loss, RULES, n_iter_no_change=PATIENCE, scoring="f1_macro"
+        )
+        for loss, of_loss in trajectories.items()
+    }
+    seconds = sum(record["seconds"] for record in records)
+    status = records[0]["status"]
+    return Experiment(dataset, estimator, status, max_iter, comparisons, seconds)
 
 
 def make_rows(experiment):
     """Compare each penalized rule with its plain form."""
     rows = []
-    for column, rule in enumerate(PLAIN_RULES):
+    for rule in PLAIN_RULES:
         comparison = experiment.comparison_for(rule)
         if comparison is None:
             continue
@@ -126,38 +136,34 @@ def make_rows(experiment):
                 (row["rule"], row["selection"]): row
                 for row in comparison.summary(baseline=rule)
             }
-        for selection in ("CP", "ES"):
-            plain = summary[rule, selection]
-            penalized = summary[f"penalized_{rule}", selection]
-            for quantity, prefix, scale, paper in (
-                ("test_f1", "", 100, TEST_F1),
-                ("correlation", "correlation_", 1, CORRELATION),
-            ):
-                mean = prefix.removesuffix("_") or "mean"
-                given = paper.get((experiment.dataset, selection))
-                rows.append(
-                    Row(
-                        dataset=experiment.dataset,
-                        estimator=experiment.estimator,
-                        status=experiment.status,
-                        quantity=quantity,
-                        selection=selection,
-                        rule=rule,
-                        plain=(scale * plain[mean], scale * plain[f"{prefix}std"]),
-                        penalized=(
-                            scale * penalized[mean],
-                            scale * penalized[f"{prefix}std"],
-                        ),
-                        difference=scale * penalized[f"{prefix}difference"],
-                        low=scale * penalized[f"{prefix}low"],
-                        high=scale * penalized[f"{prefix}high"],
-                        wins=penalized[f"{prefix}wins"],
-                        ties=penalized[f"{prefix}ties"],
-                        losses=penalized[f"{prefix}losses"],
-                        paper=given and given[2 * column : 2 * column + 2],
-                    )
-                )
+        rows += [
+            _make_row(experiment, rule, summary, selection, quantity)
+            for selection in ("CP", "ES")
+            for quantity in _QUANTITIES
+        ]
     return rows
+
+
+def _make_row(experiment, rule, summary, selection, quantity):
+    mean, prefix, scale = _QUANTITIES[quantity]
+    plain, penalized = summary[rule, selection], summary[f"penalized_{rule}", selection]
+    spread = (mean, f"{prefix}std")
+    paper = read_paper_tables().get((quantity, experiment.dataset, selection))
+    return Row(
+        dataset=experiment.dataset,
+        estimator=experiment.estimator,
+        status=experiment.status,
+        quantity=quantity,
+        selection=selection,
+        rule=rule,
+        plain=tuple(scale * plain[name] for name in spread),
+        penalized=tuple(scale * penalized[name] for name in spread),
+        difference=tuple(
+            scale * penalized[f"{prefix}{end}"] for end in ("difference", "low", "high")
+        ),
+        counts=tuple(penalized[f"{prefix}{n}"] for n in ("wins", "ties", "losses")),
+        paper=paper and (paper[rule], paper[f"penalized_{rule}"]),
+    )
 
 
 def pool(experiments):
@@ -175,27 +181,26 @@ def pool(experiments):
                 for e in experiments
                 if e.estimator == estimator and e.comparison_for(rule) is not None
             }
-            if not comparisons:
-                continue
-            with warnings.catch_warnings():  # of few folds
-                warnings.simplefilter("ignore", UserWarning)
-                pooled = pool_comparisons(
-                    comparisons, rule=f"penalized_{rule}", baseline=rule
-                )
-            *of_sets, total = pooled
-            gains = [row["difference"] for row in of_sets]
-            contrasts.append(
-                {
-                    "estimator": estimator,
-                    "rule": rule,
-                    "n_sets": total["n"],
-                    "n_up": sum(gain > 0 for gain in gains),
-                    "n_down": sum(gain < 0 for gain in gains),
-                    "p_value": total["p_value"],
-                    **{key: 100 * total[key] for key in ("difference", "low", "high")},
-                }
-            )
+            if comparisons:
+                names = {"estimator": estimator, "rule": rule}
+                contrasts.append(names | _pool_rule(comparisons, rule))
     adjusted = holm([contrast["p_value"] for contrast in contrasts])
     for contrast, p_holm in zip(contrasts, adjusted, strict=True):
         contrast["p_holm"] = float(p_holm)
     return contrasts
+
+
+def _pool_rule(comparisons, rule):
+    with warnings.catch_warnings():  # of few folds
+        warnings.simplefilter("ignore", UserWarning)
+        *of_sets, total = pool_comparisons(
+            comparisons, rule=f"penalized_{rule}", baseline=rule
+        )
+    gains = [row["difference"] for row in of_sets]
+    return {
+        "n_sets": total["n"],
+        "n_up": sum(gain > 0 for gain in gains),
+        "n_down": sum(gain < 0 for gain in gains),
+        "p_value": total["p_value"],
+        **{key: 100 * total[key] for key in ("difference", "low", "high")},
+    }

@@ -1,73 +1,172 @@
-"""Records on disk: one file for each training, written whole or not at all."""
+"""Records on disk: one compressed file for each data set, one line for each training.
+
+A line is a record as JSON, with a checksum. To add a record, the file is written anew
+under a lock and replaced as a whole, so that several runs may share a folder. What a
+run is training it holds a lock on, its claim, which the system releases when the
+process ends, however it ends.
+"""
 
 import gzip
 import hashlib
 import json
+import os
+import sys
+import time
+import zlib
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
-from sklearn_superior.utils._files import write_atomically
+from sklearn_superior.utils._files import remove_leftovers, write_atomically
 
-
-class DamagedRecordError(ValueError):
-    """A record that cannot be trusted."""
+_SUFFIX = ".jsonl.gz"
+_CHUNK = 4096  # bytes; what is before a damaged one can be read
 
 
 class RecordStore:
-    """Where the records of a replication are kept.
+    """Where the records of a study are kept.
 
     Parameters
     ----------
     folder : str or path
         Created if it is missing. Several runs may share it.
 
-    compress : bool, default=False
-        Whether to write compressed records.
+    fields : iterable of str, default=()
+        What every record must have. So records of another study are not mistaken for
+        those of this one.
     """
 
-    def __init__(self, folder, compress=False):
+    def __init__(self, folder, fields=()):
         self.folder = Path(folder).resolve()  # workers may be in other folders
-        self.compress = compress
+        self.fields = frozenset(fields)
 
-    def path(self, job):
-        """Return the file of a job."""
-        return self.folder / f"{job.name}.json{'.gz' if self.compress else ''}"
+    def path(self, dataset):
+        """Return the file of a data set."""
+        return self.folder / f"{dataset}{_SUFFIX}"
 
-    def save(self, job, record):
-        """Write a record, with a checksum."""
-        path = self.path(job)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        content = {"sha256": _checksum(record)} | record
-        data = json.dumps(content).encode()
-        write_atomically(path, gzip.compress(data, mtime=0) if self.compress else data)
+    def add(self, record):
+        """Add a record, in the place of one of the same job."""
+        path = self.path(record["job"]["dataset"])
+        with lock(path.with_name(f".{path.name}.lock")):
+            remove_leftovers(path)
+            records, _ = self.load(record["job"]["dataset"])
+            records = [r for r in records if r["job"] != record["job"]] + [record]
+            write_atomically(path, pack(sorted(records, key=_order)))
 
-    def is_done(self, job):
-        """Tell whether a job has a sound record; a damaged one is an error."""
-        return self.path(job).exists() and bool(_load(self.path(job)))
+    def load(self, dataset):
+        """Return the sound records of a data set, and what is damaged, in words."""
+        path = self.path(dataset)
+        if not path.exists():
+            return [], None
+        records, problem = unpack(path.read_bytes())
+        for record in records:
+            if not self.fields <= record.keys():
+                raise ValueError(
+                    f"{path} has the records of another study: they lack "
+                    f"{', '.join(sorted(self.fields - record.keys()))}. Give another "
+                    "folder."
+                )
+        return records, problem and f"{path} is damaged: {problem}"
 
     def load_all(self):
-        """Return all sound records of its own kind, and the damaged files."""
+        """Return all sound records, and the files that are damaged."""
         records, damaged = [], []
-        pattern = "*/*/*.json.gz" if self.compress else "*/*/*.json"
-        for path in sorted(self.folder.glob(pattern)):
-            try:
-                records.append(_load(path))
-            except DamagedRecordError:
-                damaged.append(path)
+        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
+            of_set, problem = self.load(path.name.removesuffix(_SUFFIX))
+            records += sorted(of_set, key=_order)
+            damaged += [path] if problem else []
         return records, damaged
 
+    def is_done(self, job):
+        """Tell whether a job has a sound record."""
+        return any(r["job"] == asdict(job) for r in self.load(job.dataset)[0])
 
-def _load(path):
-    try:
-        data = path.read_bytes()
-        record = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-        checksum = record.pop("sha256")
-        if checksum == _checksum(record):
-            return record
-        problem = "its checksum is wrong"
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError) as exc:
-        problem = f"{type(exc).__name__}: {exc}"
-    raise DamagedRecordError(f"{path} is damaged: {problem}")
+    def claim(self, job):
+        """Return a context in which no other run trains this job.
+
+        Its value tells whether the claim succeeded.
+        """
+        name = job.name.replace("/", ".")
+        return lock(self.folder / f".{name}.lock", wait=False)
+
+
+def _order(record):
+    return list(record["job"].values())
+
+
+def pack(records):
+    """Return the content of a file of records."""
+    lines = [json.dumps({"sha256": _checksum(r)} | r) + "\n" for r in records]
+    return gzip.compress("".join(lines).encode(), mtime=0)
+
+
+def unpack(data):
+    """Return the sound records of a file, and what is wrong with the others, if any."""
+    content, engine = b"", zlib.decompressobj(wbits=31)
+    with suppress(zlib.error):
+        for start in range(0, len(data), _CHUNK):
+            content += engine.decompress(data[start : start + _CHUNK])
+    records, n_wrong = [], 0
+    for line in content.splitlines():
+        try:
+            record = json.loads(line)
+            if record.pop("sha256") != _checksum(record):
+                raise ValueError("wrong checksum")
+            records.append(record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            n_wrong += 1
+    if n_wrong:
+        return records, f"{n_wrong} lines are not records with the right checksum"
+    return records, None if engine.eof else "it ends too early or is not compressed"
 
 
 def _checksum(record):
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def lock(path, *, wait=True):
+    """Hold a lock that is a file; the value of the context tells whether it is held.
+
+    Without `wait` it is not if another process or thread holds it.
+    """
+    while (file := _try_to_lock(path)) is None and wait:
+        time.sleep(0.01)
+    try:
+        yield file is not None
+    finally:
+        if file is not None:
+            with suppress(OSError):  # Windows does not remove open files
+                path.unlink()
+            file.close()
+
+
+def _try_to_lock(path):
+    """Return the lock file, open and locked, or None if another holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        file = open(path, "ab")
+        try:
+            _lock_file(file)
+        except (BlockingIOError, PermissionError):
+            file.close()
+            return None
+        except OSError as exc:
+            file.close()
+            problem = f"The folder must be on a file system that can lock files: {exc}"
+            raise OSError(exc.errno, problem, str(path)) from exc
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # the one before has removed the file meanwhile
+
+
+def _lock_file(file):
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

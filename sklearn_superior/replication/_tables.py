@@ -1,105 +1,172 @@
-"""Nine classic tables with several classes, from a folder or from OpenML."""
-
-import os
-from dataclasses import dataclass
-from pathlib import Path
+"""The tables of the report."""
 
 import numpy as np
-from sklearn.datasets import fetch_openml
 
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.replication._page import (
+    Heading,
+    Paragraph,
+    Table,
+    interval,
+    signed,
+)
+from sklearn_superior.replication._results import PLAIN_RULES
 
-_VERSIONS = (1, 2, 3)  # at OpenML, in which the columns of some tables differ
-
-
-@dataclass(frozen=True)
-class TableInfo:
-    """What a table must look like, and what OpenML calls it."""
-
-    name: str
-    n_rows: int
-    n_features: int
-    n_classes: int
-    openml_name: str
-
-
-TABLES = {
-    info.name: info
-    for info in (
-        TableInfo("dna", 3186, 180, 3, "dna"),
-        TableInfo("glass", 214, 9, 6, "glass"),
-        TableInfo("image_segments", 2310, 18, 7, "segment"),
-        TableInfo("letter", 20_000, 16, 26, "letter"),
-        TableInfo("satellite", 6435, 36, 6, "satimage"),
-        TableInfo("shuttle", 58_000, 9, 7, "shuttle"),
-        TableInfo("soybean", 683, 35, 19, "soybean"),
-        TableInfo("vehicle", 846, 18, 4, "vehicle"),
-        TableInfo("vowel", 990, 10, 11, "vowel"),
-    )
+ESTIMATOR_NAMES = {
+    "cnn": "Convolutional network",
+    "hgb": "HistGradientBoosting",
+    "xgboost": "XGBoost",
+}
+SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
+QUANTITIES = {
+    "test_f1": "Macro F1 on the test part, in percent",
+    "correlation": "Correlation of the rule with macro F1 over the validation part",
 }
 
 
-def load_table(name, data_home=None):
-    """Return the features, as numbers, and the classes, as text, of a table.
-
-    Parameters
-    ----------
-    name : str
-        One of `TABLES`.
-
-    data_home : path, default=None
-        A folder with ``<name>.csv.gz``, or with a folder ``tabular`` that has it: the
-        class is the last column. What is not there comes from OpenML, and is kept in
-        this folder. If None, the environment variable ``SKLEARN_SUPERIOR_DATA`` names
-        the folder.
-    """
-    info = TABLES[name]
-    home = data_home or os.environ.get("SKLEARN_SUPERIOR_DATA")
-    for folder in () if home is None else (Path(home), Path(home) / "tabular"):
-        path = folder / f"{name}.csv.gz"
-        if path.exists():
-            pandas = import_optional("pandas", caller="--plan rules", extra="pandas")
-            return _check(pandas.read_csv(path), info, path)
-    return _fetch(info, home)
-
-
-def _fetch(info, data_home):
-    """Download the first version of a table that is the one that is meant."""
-    home = None if data_home is None else str(data_home)
-    for version in _VERSIONS:
-        bunch = fetch_openml(
-            info.openml_name, version=version, as_frame=True, data_home=home
-        )
-        varies = bunch.data.nunique() > 1
-        frame = bunch.data.loc[:, varies].assign(target=bunch.target)
-        try:
-            return _check(
-                frame, info, f"{info.openml_name}, version {version}, of OpenML"
-            )
-        except ValueError as exc:
-            problem = exc
-    raise problem
-
-
-def _check(frame, info, source):
-    """Return features and classes; an error if this is not the table that is meant."""
-    X, y = as_numbers(frame.iloc[:, :-1]), frame.iloc[:, -1].astype(str).to_numpy(str)
-    expected = (info.n_rows, info.n_features, info.n_classes)
-    got = (*X.shape, len(np.unique(y)))
-    if got != expected:
-        raise ValueError(
-            f"{info.name} must have {expected[0]} rows, {expected[1]} features and "
-            f"{expected[2]} classes. {source} has {got[0]}, {got[1]} and {got[2]}."
-        )
-    return X, y
-
-
-def as_numbers(frame):
-    """Return the columns as numbers; categories become the codes of their order."""
-    columns = [
-        column.to_numpy(dtype=float)
-        if column.dtype.kind in "biuf"
-        else column.astype("category").cat.codes.replace(-1, np.nan).to_numpy(float)
-        for _, column in frame.items()
+def level_table(rows):
+    """Return the values of the paper beside ours: one quantity, the network."""
+    digits = 1 if rows[0].quantity == "test_f1" else 2
+    names = [name for rule in PLAIN_RULES for name in SHORT[rule]]
+    levels = {}  # data set -> rule -> (paper, ours)
+    for row in rows:
+        ours = (row.plain[0], row.penalized[0])
+        pairs = zip(SHORT[row.rule], zip(row.paper, ours, strict=True), strict=True)
+        levels.setdefault(row.dataset, {}).update(pairs)
+    lines = [
+        [dataset.replace("_", " "), *_level_cells(of_set, names, digits)]
+        for dataset, of_set in sorted(levels.items())
     ]
-    return np.column_stack(columns)
+    whole = [of_set for of_set in levels.values() if len(of_set) == len(names)]
+    if whole:
+        means = {n: np.mean([of_set[n] for of_set in whole], axis=0) for n in names}
+        lines.append(["mean", *_level_cells(means, names, digits)])
+    return Table(["data set", *(f"{name}: paper / ours" for name in names)], lines)
+
+
+def _level_cells(of_set, names, digits):
+    return [
+        " / ".join(f"{value:.{digits}f}".replace("-", "−") for value in of_set[name])
+        if name in of_set
+        else "–"
+        for name in names
+    ]
+
+
+def compares(row):
+    """Tell whether a row has the classes of the paper."""
+    return row.status == "complete"
+
+
+def rule_tables(rows):
+    """Return the tables of one estimator, with their headings."""
+    parts = []
+    for quantity, title in QUANTITIES.items():
+        for rule in PLAIN_RULES:
+            chosen = [r for r in rows if (r.quantity, r.rule) == (quantity, rule)]
+            if chosen:
+                plain, penalized = SHORT[rule]
+                parts.append(Heading(3, f"{title}: {penalized} against {plain}"))
+                parts.append(_table(chosen, plain, penalized))
+    if any(not compares(row) for row in rows):
+        parts.append(
+            Paragraph(
+                "Data sets with a star do not hold the paper's classes: they are "
+                "shown, but not compared with it."
+            )
+        )
+    return parts
+
+
+def _table(rows, plain, penalized):
+    header = [
+        "data set",
+        "choice",
+        plain,
+        penalized,
+        f"Δ {penalized} − {plain}",
+        "95 % interval",
+        "won / tied / lost",
+    ]
+    of_network = rows[0].estimator == "cnn"
+    if of_network:  # which is what the paper has
+        header += ["Δ in the paper"]
+    digits = 2 if rows[0].quantity == "test_f1" else 3
+    lines = []
+    for row in sorted(rows, key=lambda r: (not compares(r), r.dataset, r.selection)):
+        line = [
+            row.dataset.replace("_", " ") + ("" if compares(row) else " *"),
+            row.selection,
+            _spread(row.plain, digits),
+            _spread(row.penalized, digits),
+            signed(row.difference[0], digits),
+            interval(*row.difference[1:], digits),
+            " / ".join(map(str, row.counts)),
+        ]
+        if of_network:
+            compared = compares(row) and row.paper is not None
+            line.append(signed(row.paper_difference, digits) if compared else "–")
+        lines.append(line)
+    return Table(header, lines)
+
+
+def _spread(pair, digits):
+    mean, std = (f"{value:.{digits}f}".replace("-", "−") for value in pair)
+    if mean == "nan":
+        return "–"
+    return mean if std == "nan" else f"{mean} ± {std}"
+
+
+def overview(contrasts, rows):
+    """Return the table of all pooled differences."""
+    header = [
+        "estimator",
+        "rules",
+        "data sets",
+        "Δ correlation",
+        "Δ test F1",
+        "95 % interval",
+        "higher / lower",
+        "p",
+        "p adjusted",
+    ]
+    lines = []
+    for c in contrasts:
+        plain, penalized = SHORT[c["rule"]]
+        correlations = [
+            r.difference[0]
+            for r in rows
+            if (r.estimator, r.rule, r.selection, r.quantity)
+            == (c["estimator"], c["rule"], "CP", "correlation")
+        ]
+        lines.append(
+            [
+                ESTIMATOR_NAMES[c["estimator"]],
+                f"{penalized} − {plain}",
+                str(c["n_sets"]),
+                signed(np.nanmean(correlations), 3),
+                signed(c["difference"], 2),
+                interval(c["low"], c["high"], 2),
+                f"{c['n_up']} / {c['n_down']}",
+                f"{c['p_value']:.3f}",
+                f"{c['p_holm']:.3f}",
+            ]
+        )
+    return Table(header, lines)
+
+
+def settings(experiments):
+    """Return the table of what was run."""
+    header = ["data set", "estimator", "epochs or trees", "folds", "minutes"]
+    return Table(
+        header,
+        [
+            [
+                e.dataset.replace("_", " "),
+                ESTIMATOR_NAMES[e.estimator],
+                str(e.max_iter),
+                str(e.n_trainings),
+                f"{e.seconds / 60:.1f}",
+            ]
+            for e in experiments
+        ],
+    )

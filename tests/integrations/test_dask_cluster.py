@@ -22,7 +22,7 @@ from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.replication.__main__ import main
 from tests.integrations.test_dask import make_lazily
 from tests.metrics.forecasts import random_forecast
-from tests.replication.test_run import contents
+from tests.replication.records import contents
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -246,7 +246,7 @@ def test_replication_survives_the_loss_of_a_worker(client, tmp_path):
     pids = client.run(os.getpid)
 
     def kill():
-        while not list(tmp_path.glob("there/*/*/*.json")):
+        while not list(tmp_path.glob("there/*.jsonl.gz")):
             time.sleep(0.01)
         os.kill(min(pids.values()), signal.SIGKILL)
 

@@ -2,85 +2,26 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from sklearn_superior.replication.__main__ import main
-from sklearn_superior.replication._protocol import Job
-from sklearn_superior.replication._results import collect, make_rows
+from sklearn_superior.replication._page import as_markdown
+from sklearn_superior.replication._protocol import FIELDS
+from sklearn_superior.replication._report import make_parts, write_report
 from sklearn_superior.replication._store import RecordStore
+from tests.replication.records import make_record, make_records
 
-
-def make_record(dataset, loss, fold, gain, max_iter=3, estimator="cnn", status=None):
-    """A training in which the penalized rules choose a stage better by `gain`."""
-    job = Job(dataset, estimator, loss, max_iter, fold, 0)
-    val = {
-        "brier": [-1.0, -0.2, -0.5],
-        "penalized_brier": [-1.0, -0.5, -0.2],
-        "log_loss": [-1.0, -0.2, -0.5],
-        "penalized_log_loss": [-1.0, -0.5, -0.2],
-        "target": [0.1, 0.4, 0.5],
-    }
-    base = 0.4 + 0.01 * fold
-    return job, {
-        "job": vars(job),
-        "seed": 1,
-        "status": status or "complete",
-        "n_rows": {"train": 5, "validation": 2, "test": 3},
-        "seconds": 36.0,
-        "versions": {"python": "3.11"},
-        "validation": val,
-        "test": val | {"target": [0.1, base, base + gain]},
-    }
+RECORDS = Path(__file__).parents[2] / "doc" / "replication"
 
 
 @pytest.fixture
 def folder(tmp_path):
-    store = RecordStore(tmp_path)
-    for dataset, gain in (("walking_user_identification", 0.05), ("ble_rssi", -0.02)):
-        for loss in ("brier", "log_loss"):
-            for fold in range(5):
-                store.save(*make_record(dataset, loss, fold, gain))
-    for fold in range(4):
-        store.save(
-            *make_record("wisdm_phone_accel", "brier", fold, 0.3, status="substituted")
-        )
-        store.save(*make_record("ble_rssi", "log_loss", fold, 0.1, estimator="hgb"))
+    for record in make_records():
+        RecordStore(tmp_path).add(record)
     return tmp_path
-
-
-def test_rows(folder):
-    records, _ = RecordStore(folder).load_all()
-    experiments = collect(records)
-    assert [(e.estimator, e.dataset) for e in experiments] == [
-        ("cnn", "ble_rssi"),
-        ("cnn", "walking_user_identification"),
-        ("cnn", "wisdm_phone_accel"),
-        ("hgb", "ble_rssi"),
-    ]
-    rows = {(r.quantity, r.selection, r.rule): r for r in make_rows(experiments[1])}
-    assert len(rows) == 2 * 2 * 2
-    row = rows["test_f1", "CP", "brier"]
-    assert row.plain[0] == pytest.approx(42)
-    assert row.penalized[0] == pytest.approx(47)
-    assert row.difference == pytest.approx(5)
-    assert (row.wins, row.ties, row.losses) == (5, 0, 0)
-    assert row.paper_difference == pytest.approx(60.03 - 55.47)
-    worse = {(r.quantity, r.rule): r for r in make_rows(experiments[0])}
-    assert worse["test_f1", "brier"].difference == pytest.approx(-2)
-    boosted = make_rows(experiments[3])
-    assert {r.rule for r in boosted} == {"brier", "log_loss"}
-
-
-def test_more_epochs_replace_fewer(tmp_path):
-    store = RecordStore(tmp_path)
-    for max_iter, gain in ((3, 0.1), (20, 0.2)):
-        store.save(*make_record("ble_rssi", "brier", 0, gain, max_iter=max_iter))
-    (experiment,) = collect(store.load_all()[0])
-    assert experiment.max_iter == 20
-    assert experiment.comparisons["brier"].trajectories[0].test["target"][2] > 0.55
 
 
 class Tags(HTMLParser):
@@ -98,9 +39,8 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_report(folder, capsys):
-    assert main(["report", "--folder", str(folder)]) == 0
-    assert "report.html" in capsys.readouterr().out
+def test_the_report_has_tables_and_figures(folder):
+    assert write_report(folder) == [folder / "report.md", folder / "report.html"]
     text = (folder / "report.md").read_text()
     assert "| walking user identification | CP | 42.00 ± 1.58 | 47.00 ± 1.58 |" in text
     assert "+5.00 to +5.00 | 5 / 0 / 0 | +4.56 |" in text
@@ -116,22 +56,40 @@ def test_report(folder, capsys):
     assert all(source.startswith("data:image/png") for source in page.sources)
 
 
-def test_damaged_records_are_named_in_the_report(folder):
-    path = next(folder.glob("*/*/*.json"))
-    path.write_text("{")
-    main(["report", "--folder", str(folder)])
-    assert path.name in (folder / "report.md").read_text()
+def test_damaged_files_are_named_in_the_report(folder):
+    path = folder / "ble_rssi.jsonl.gz"
+    path.write_bytes(path.read_bytes()[:-9])
+    write_report(folder)
+    assert "were left out" in (text := (folder / "report.md").read_text())
+    assert path.name in text
 
 
-def test_made_up_data_gives_no_verdict_on_the_paper(tmp_path):
-    store = RecordStore(tmp_path)
-    for fold in range(6):
-        store.save(*make_record("synthetic", "brier", fold, 0.1, status="synthetic"))
-    main(["report", "--folder", str(tmp_path)])
-    text = (tmp_path / "report.md").read_text()
+def test_made_up_data_gives_no_verdict_on_the_paper():
+    records = [
+        make_record("synthetic", "brier", fold, 0.1, status="synthetic")
+        for fold in range(6)
+    ]
+    text = as_markdown(make_parts(records))
     assert "Nothing here compares with the paper" in text
 
 
-def test_no_records(tmp_path, capsys):
-    assert main(["report", "--folder", str(tmp_path / "nothing")]) == 2
-    assert "has no records" in capsys.readouterr().err
+def test_shorter_trainings_are_left_out():
+    records = [make_record("ble_rssi", "brier", 0, 0.1, n) for n in (3, 20)]
+    assert "1 records of fewer epochs were left out" in as_markdown(make_parts(records))
+
+
+def test_reasons_stand_beside_the_records(folder):
+    write_report(folder)
+    assert "Why the levels may differ" not in (folder / "report.md").read_text()
+    (folder / "reasons.txt").write_text("One\nreason.\n\nAnother one.\n")
+    write_report(folder)
+    assert "- One reason.\n- Another one.\n" in (folder / "report.md").read_text()
+
+
+@pytest.mark.skipif(not RECORDS.exists(), reason="no records beside the package")
+def test_the_committed_report_says_what_the_records_say():
+    records, damaged = RecordStore(RECORDS, FIELDS).load_all()
+    assert (len(records), damaged) == (131, [])
+    reasons = (RECORDS / "reasons.txt").read_text()
+    text = as_markdown(make_parts(records, reasons=reasons, home="."))
+    assert text == (RECORDS / "report.md").read_text()
