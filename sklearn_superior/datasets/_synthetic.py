@@ -102,7 +102,10 @@ def make_motion_signals(
     >>> windows.X.shape
     (906, 3, 50)
     """
-    check_parameters("make_motion_signals", _CONSTRAINTS, locals())
+    checked = check_parameters("make_motion_signals", _CONSTRAINTS, locals())
+    n_classes, n_series = checked["n_classes"], checked["n_series"]
+    n_timepoints, n_channels = checked["n_timepoints"], checked["n_channels"]
+    difficulty = checked["difficulty"]
     rng = check_random_state(random_state)
 
     tempo, shape, level = _make_classes(rng, n_classes, n_channels, difficulty)
