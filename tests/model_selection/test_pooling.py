@@ -18,11 +18,11 @@ def compared(gain, n_folds=3):
 
 
 def test_the_pooled_difference_is_the_mean_over_data_sets():
-    comparisons = {"x": compared(0.1, 2), "y": compared(0.4, 9)}
+    comparisons = {"x": compared(0.1, 3), "y": compared(0.4, 9)}
     rows = pool_comparisons(comparisons, rule="b", baseline="a")
     assert [row["dataset"] for row in rows] == ["x", "y", "pooled"]
     assert_allclose([row["difference"] for row in rows], [0.1, 0.4, 0.25])
-    assert [row["n"] for row in rows] == [2, 9, 2]
+    assert [row["n"] for row in rows] == [3, 9, 2]
     assert np.isnan([row["p_holm"] for row in rows[:2]]).all()
 
 
