@@ -23,6 +23,8 @@ collect_ignore = [
     for name in ("catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost")
     if find_spec(name) is None
 ]
+if find_spec("dask") is None or find_spec("xgboost") is None:
+    collect_ignore += ["tests/integrations/test_dask_cluster.py"]
 if find_spec("skops") is None:
     collect_ignore += ["doc/early_stopping.rst"]
 if find_spec("sklearn.callback") is None:  # what they show came with 1.8 and 1.9

@@ -14,19 +14,18 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+from sklearn_superior import metrics
+from sklearn_superior.integrations import dask as lazy
+from sklearn_superior.integrations.xgboost import eval_metric
+from sklearn_superior.metrics import neg_penalized_brier_scorer as PBS
+from sklearn_superior.model_selection import compare_stopping_rules
+from sklearn_superior.replication.__main__ import main
+from tests.integrations.test_dask import make_lazily
+from tests.metrics.forecasts import random_forecast
+from tests.replication.test_run import contents
+
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("xgboost")
-
-from sklearn_superior import metrics  # noqa: E402
-from sklearn_superior.integrations import dask as lazy  # noqa: E402
-from sklearn_superior.integrations.xgboost import eval_metric  # noqa: E402
-from sklearn_superior.metrics import neg_penalized_brier_scorer as PBS  # noqa: E402
-from sklearn_superior.model_selection import compare_stopping_rules  # noqa: E402
-from sklearn_superior.replication.__main__ import main  # noqa: E402
-from tests.integrations.test_dask import make_lazily  # noqa: E402
-from tests.metrics.forecasts import random_forecast  # noqa: E402
-from tests.replication.test_run import contents  # noqa: E402
 
 
 @pytest.fixture(scope="module")
