@@ -2,9 +2,6 @@
 
 import ast
 import importlib
-import re
-import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -142,23 +139,6 @@ def test_every_folder_has_its_place():
 def test_wrong_imports_are_found(module, source, problem):
     (found,) = wrong_imports(source, module)
     assert problem in found
-
-
-def test_every_library_that_is_imported_is_declared():
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
-    extras = sum(project["optional-dependencies"].values(), [])
-    declared = {
-        re.match(r"[\w-]+", requirement)[0].replace("scikit-learn", "sklearn")
-        for requirement in project["dependencies"] + extras
-    }
-    imported = {
-        name.partition(".")[0]
-        for module, path in modules()
-        for name in imports_of(ast.parse(path.read_text()), f"{NAME}.{module}")
-    }
-    others = imported - set(sys.stdlib_module_names) - {NAME}
-    assert {"joblib", "numpy", "sklearn", "threadpoolctl"} <= others
-    assert others <= declared
 
 
 def test_contributing_names_the_shared_modules():

@@ -137,9 +137,7 @@ def test_the_legend_of_many_rules_stays_in_the_figure():
     assert legend.x0 >= 0
     assert legend.x1 <= figure.width
     assert legend.y1 <= figure.height
-    assert (
-        display.ax_.get_window_extent().height > 200
-    )
+    assert display.ax_.get_window_extent().height > 200
 
 
 def test_a_dark_style_has_a_light_target_and_dark_hollow_markers():
