@@ -24,6 +24,7 @@ from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
 from sklearn_superior.model_selection import (
     HBlockSplit,
+    Trajectory,
     compare_stopping_rules,
 )
 from sklearn_superior.neural_network import CNNClassifier
@@ -496,3 +497,15 @@ def test_masks_are_rows():
         for cv in (masks, [np.sort(rows) for rows in parts])
     )
     assert by_mask.records == by_rows.records
+
+
+def test_scores_that_are_not_there():
+    scores = {"brier": [0, 1], "target": [0, 1]}
+    trajectory = Trajectory(0, 0, scores, scores)
+    for call in (
+        lambda: trajectory.choose("log_loss", "CP"),
+        lambda: trajectory.correlation("log_loss"),
+        lambda: trajectory.plot(rules=["log_loss"]),
+    ):
+        with pytest.raises(ValueError, match="scores of .* only. Got 'log_loss'"):
+            call()

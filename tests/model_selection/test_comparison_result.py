@@ -110,17 +110,6 @@ def test_the_curves_of_one_training_are_drawn():
         made_up().plot(fold=9)
 
 
-def test_scores_that_are_not_there():
-    trajectory = made_up().trajectories[0]
-    for call in (
-        lambda: trajectory.choose("log_loss", "CP"),
-        lambda: trajectory.correlation("log_loss"),
-        lambda: trajectory.plot(rules=["log_loss"]),
-    ):
-        with pytest.raises(ValueError, match="scores of .* only. Got 'log_loss'"):
-            call()
-
-
 def test_latex_tables_escape_what_latex_reads():
     records = Records(
         [
