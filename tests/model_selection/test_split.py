@@ -179,7 +179,7 @@ def test_past_only_has_the_folds_of_time_series_split_for_divisible_lengths():
     ("n_blocks", "parts", "n_folds"),
     [(10, (5, 2, 3), 6), (15, (8, 3, 4), 9), (3, (2, 0, 1), 3), (4, (3, 0, 1), 4)],
 )
-def test_default_blocks(n_blocks, parts, n_folds):
+def test_the_default_numbers_of_blocks(n_blocks, parts, n_folds):
     cv = HBlockSplit(n_blocks, circular=False)
     X = np.zeros(n_blocks * 7)
     for fold in cv.split_with_validation(X):
@@ -212,7 +212,7 @@ def test_every_block_is_tested_equally_often():
     ],
 )
 @pytest.mark.parametrize("as_groups", [list, np.asarray, pd.Series, pl.Series])
-def test_containers(convert, as_groups):
+def test_rows_of_any_container_are_split(convert, as_groups):
     X = np.arange(60.0).reshape(30, 2)
     groups = np.array(["u", "v", "w"] * 10)
     expected = HBlockSplit(5).split(X, groups=groups)
@@ -246,7 +246,7 @@ def make_groups(y):
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_tools_of_scikit_learn(routing):
+def test_scikit_learns_tools_take_the_splitter(routing):
     X, y = IRIS
     groups = make_groups(y)
     model = make_pipeline(StandardScaler(), LogisticRegression())
@@ -317,7 +317,7 @@ def test_partitioning_step_suits_cross_val_predict():
         ),
     ],
 )
-def test_bad_parameters(options, message):
+def test_bad_parameters_are_reported(options, message):
     with pytest.raises(ValueError, match=message):
         HBlockSplit(**options)
     # Set afterwards, they are found at the first split.
@@ -352,7 +352,7 @@ def test_bad_parameters(options, message):
         (np.float64(1), None, r"X must be array-like, with rows. Got np.float64\(1"),
     ],
 )
-def test_bad_data(X, groups, message):
+def test_bad_data_is_reported(X, groups, message):
     with pytest.raises(ValueError, match=message):
         next(HBlockSplit(10).split(X, groups=groups))
 

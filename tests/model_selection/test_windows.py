@@ -151,17 +151,17 @@ def test_one_row_less_than_the_recommended_gap_leaks():
         (8, 0.5, 1),
     ],
 )
-def test_recommended_gap(length, overlap, gap):
+def test_the_recommended_gap_of_known_cases(length, overlap, gap):
     assert recommended_gap(length, overlap) == gap
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
-def test_dtype_is_kept(dtype):
+def test_the_dtype_is_kept(dtype):
     X = np.arange(20).reshape(10, 2).astype(dtype)
     assert sliding_windows(X, length=4).X.dtype == dtype
 
 
-def test_data_frames():
+def test_data_frames_of_pandas_and_polars():
     frame = pd.DataFrame({"x": range(8), "y": range(8, 16)}, index=range(50, 58))
     y = pd.Series(list("aaaabbbb"), index=frame.index)
     expected = sliding_windows(frame.to_numpy(), list("aaaabbbb"), length=4)
@@ -213,13 +213,13 @@ def test_short_groups_are_named():
         (np.zeros(9), {"length": 2, "groups": [1] * 4 + [None] * 5}, "groups must"),
     ],
 )
-def test_bad_input(X, options, message):
+def test_bad_input_is_reported(X, options, message):
     with pytest.raises(ValueError, match=message):
         sliding_windows(X, **options)
 
 
 @pytest.mark.parametrize("X", [csr_array(np.eye(3)), pl.LazyFrame({"x": [1, 2]})])
-def test_not_dense(X):
+def test_sparse_and_lazy_data_is_refused(X):
     with pytest.raises(
         TypeError, match="X must be dense. Got a sparse csr|array-like. Got a Lazy"
     ):
@@ -266,7 +266,7 @@ def as_text(times):
         ),
     ],
 )
-def test_times_that_step_back_are_told(convert):
+def test_times_that_step_back_are_reported(convert):
     X, groups = np.arange(12.0), np.repeat(["a", "b"], 6)
     times = np.r_[5:11, 0:6].astype(float)  # another series may begin earlier
     expected = sliding_windows(X, length=3, groups=groups)
@@ -296,7 +296,7 @@ def test_times_that_step_back_are_told(convert):
         (["9:45", "10:00", "10:15"], "or give text that sorts as time does"),
     ],
 )
-def test_bad_times(times, message):
+def test_bad_times_are_reported(times, message):
     with pytest.raises(ValueError, match=message):
         sliding_windows(np.arange(3.0), length=2, times=times)
 
@@ -310,7 +310,7 @@ def test_numpy_numbers_count_as_python_numbers_do(dtype):
     assert_array_equal(windows.start, np.arange(0, 205, 24))
 
 
-def test_the_length_of_a_window_may_exceed_a_short_float():
+def test_a_window_may_be_longer_than_the_largest_half_precision_number():
     assert recommended_gap(200_000, np.float16(0.75)) == 3
 
 
