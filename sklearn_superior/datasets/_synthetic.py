@@ -122,7 +122,7 @@ def make_motion_signals(
         groups=np.repeat(np.arange(len(label)), n_timepoints),
         feature_names=[f"channel_{k}" for k in range(n_channels)],
         DESCR=(
-            f"Made-up recordings of rhythmic motion: {n_classes} classes, {n_series} "
+            f"Synthetic recordings of rhythmic motion: {n_classes} classes, {n_series} "
             f"series of each, {n_timepoints} time points, {n_channels} channels, "
             f"difficulty {difficulty}."
         ),
