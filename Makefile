@@ -5,11 +5,12 @@ BIN := .venv/bin
 # Tests run in several processes at once.
 WORKERS := -n auto --maxprocesses 4
 
-.PHONY: help demo test test-slow test-oldest lint format types coverage doc dist benchmark clean
+.PHONY: help demo test test-core test-slow test-oldest lint format types coverage doc dist benchmark clean
 
 help:
 	@echo "make demo       run examples/quickstart.py"
 	@echo "make test       run all tests (make test-slow: the long ones)"
+	@echo "make test-core  the tests without torch, boosters and Dask: a minute"
 	@echo "make test-oldest  the tests with the lowest versions that are supported"
 	@echo "make lint       ruff check and format check (make format: apply both)"
 	@echo "make types      mypy;  make coverage: tests with branch coverage"
@@ -22,6 +23,11 @@ demo: .venv/.installed-demo
 
 test: .venv/.installed-test
 	$(BIN)/python -m pytest $(WORKERS) $(ARGS)
+
+# With an environment of its own, whose few packages are installed in seconds. Tests of
+# libraries that it lacks are skipped.
+test-core: .venv-core/.installed
+	.venv-core/bin/python -m pytest $(WORKERS) $(ARGS)
 
 test-slow: .venv/.installed-test
 	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)
@@ -62,7 +68,7 @@ benchmark: .venv/.installed-test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf .venv .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info
+	rm -rf .venv .venv-core .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info
 
 # The extras that each job needs.
 EXTRAS_demo := [plot]
@@ -73,9 +79,14 @@ EXTRAS_doc := [doc]
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".$(EXTRAS_$*)"
 	@touch $@
 
+.venv-core/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[test-core]"
+	@touch $@
+
 .venv-oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[test-core]"
+	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[test-without-torch]"
 	@touch $@
 
 .venv/bin/python:

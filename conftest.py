@@ -20,7 +20,15 @@ settings.load_profile("default")
 # They need what builds the documentation.
 collect_ignore_glob = ["doc/*.py"]
 
-collect_ignore = []
+collect_ignore = [
+    f"sklearn_superior/integrations/{name}.py"
+    for name in ("catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost")
+    if find_spec(name) is None
+]
+if find_spec("dask") is None or find_spec("xgboost") is None:
+    collect_ignore += ["tests/integrations/test_dask_cluster.py"]
+if find_spec("skops") is None:
+    collect_ignore += ["doc/early_stopping.rst"]
 if find_spec("sklearn.callback") is None:  # what they show came with 1.8 and 1.9
     collect_ignore += ["doc/choose_then_calibrate.rst", "doc/early_stopping.rst"]
 if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback")):
@@ -30,7 +38,6 @@ if find_spec("torch") is None:
         "doc/neural_network.rst",
         "doc/scaling.rst",
         "sklearn_superior/integrations/keras.py",
-        "sklearn_superior/integrations/torchmetrics.py",
         "sklearn_superior/neural_network",
     ]
 

@@ -312,7 +312,7 @@ def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
     See Also
     --------
     list_paper_datasets : The data sets and their settings.
-    make_motion_signals : Made-up recordings, without a download.
+    make_motion_signals : Synthetic recordings, without a download.
     sklearn_superior.model_selection.sliding_windows : Cuts the recordings.
 
     Notes

@@ -102,7 +102,10 @@ def make_motion_signals(
     >>> windows.X.shape
     (906, 3, 50)
     """
-    check_parameters("make_motion_signals", _CONSTRAINTS, locals())
+    checked = check_parameters("make_motion_signals", _CONSTRAINTS, locals())
+    n_classes, n_series = checked["n_classes"], checked["n_series"]
+    n_timepoints, n_channels = checked["n_timepoints"], checked["n_channels"]
+    difficulty = checked["difficulty"]
     rng = check_random_state(random_state)
 
     tempo, shape, level = _make_classes(rng, n_classes, n_channels, difficulty)
@@ -119,7 +122,7 @@ def make_motion_signals(
         groups=np.repeat(np.arange(len(label)), n_timepoints),
         feature_names=[f"channel_{k}" for k in range(n_channels)],
         DESCR=(
-            f"Made-up recordings of rhythmic motion: {n_classes} classes, {n_series} "
+            f"Synthetic recordings of rhythmic motion: {n_classes} classes, {n_series} "
             f"series of each, {n_timepoints} time points, {n_channels} channels, "
             f"difficulty {difficulty}."
         ),

@@ -68,6 +68,11 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None)
             "comparisons must be a dict from names of data sets to comparisons. Got "
             f"{comparisons!r}."
         )
+    if POOLED in comparisons:
+        raise ValueError(
+            f"comparisons must not have a data set called {POOLED!r}, which is the "
+            "name of the pooled rows: give it another name."
+        )
     if selection not in SELECTIONS:
         raise ValueError(
             f"The 'selection' parameter must be one of {SELECTIONS}. Got {selection!r}."

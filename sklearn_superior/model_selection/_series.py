@@ -23,6 +23,13 @@ class Series:
         """Put values of the rows in the order of the layout."""
         return values if self.order is None else values[self.order]
 
+    def name(self, number):
+        """Return the name of a series as messages show it."""
+        name = self.names[number]
+        if isinstance(name, np.datetime64 | np.timedelta64):
+            return str(name)
+        return repr(name.item() if isinstance(name, np.generic) else name)
+
     def to_row_order(self, values):
         """Put values of the layout back in the order of the rows."""
         if self.order is None:

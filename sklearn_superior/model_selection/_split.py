@@ -294,7 +294,7 @@ class HBlockSplit(BaseCrossValidator):
         series = find_series(X, groups)
         short = np.flatnonzero(series.sizes < self.n_blocks)
         if len(short):
-            who = "X" if groups is None else f"group {series.names[short[0]].item()!r}"
+            who = "X" if groups is None else f"group {series.name(short[0])}"
             raise ValueError(
                 f"{who} has {series.sizes[short[0]]} rows, too few for "
                 f"n_blocks={self.n_blocks}."
@@ -318,17 +318,20 @@ class HBlockSplit(BaseCrossValidator):
         for k, roles in enumerate(folds):
             n_trained = np.where(roles == _TRAIN, cells.lengths, 0).sum(axis=1)
             if not n_trained.all():
-                names = series.names[n_trained == 0]
+                untrained = np.flatnonzero(n_trained == 0)
                 warn(
-                    f"gap={self.gap} leaves no training row of {len(names)} of "
+                    f"gap={self.gap} leaves no training row of {len(untrained)} of "
                     f"{len(series.names)} groups in fold {k}, among them "
-                    f"{names[0].item()!r}.",
+                    f"{series.name(untrained[0])}.",
                 )
                 return
 
     def _check_parameters(self):
-        """Check all parameters."""
-        check_parameters("HBlockSplit", self._parameter_constraints, vars(self))
+        """Check all parameters, and make NumPy's integers those of Python."""
+        checked = check_parameters(
+            "HBlockSplit", self._parameter_constraints, vars(self)
+        )
+        vars(self).update(checked)
         n_validation, n_test = self._n_parts()
         if n_validation + n_test >= self.n_blocks:
             raise ValueError(

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
@@ -17,8 +16,10 @@ from sklearn_superior.utils._sklearn_compat import (
     check_parameters,
     integer_from,
 )
+from sklearn_superior.utils._tables import read_array
 from sklearn_superior.utils._warnings import warn
 
+_MAX_PAIRS = 1 << 20  # of windows and labels that are held at once
 _LABEL = {"label": [StrOptions({"majority", "last", "drop"})]}
 _CONSTRAINTS = {
     "length": [integer_from(1)],
@@ -138,11 +139,9 @@ def sliding_windows(
     >>> windows.X.shape, bool(scores.min() > 0.9)
     ((234, 1, 20), True)
     """
-    if issparse(X) or hasattr(X, "collect"):
-        raise TypeError(f"X must be a dense array. Got a {type(X).__name__}.")
-    if np.ma.is_masked(X):
-        raise ValueError("X must not have masked values.")
-    X = np.asarray(X)
+    checked = check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
+    length = checked["length"]
+    X = read_array(X, "X")
     if X.ndim not in (1, 2) or 0 in X.shape:
         raise ValueError(
             "X must be a non-empty array of shape (n_timepoints,) or (n_timepoints, "
@@ -150,11 +149,10 @@ def sliding_windows(
         )
     if X.dtype.kind not in "biufc":
         raise ValueError(
-            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text or of "
-            "several nullable types: drop, encode or convert them."
+            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text: "
+            "drop, encode or convert them."
         )
-    check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
-    step = _step(length, overlap)
+    step = _step(length, checked["overlap"])
     series = find_series(X, groups)
     if times is not None:
         _check_times(times, X, series, named=groups is not None)
@@ -199,8 +197,8 @@ def recommended_gap(length, overlap):
     >>> recommended_gap(length=96, overlap=0)
     0
     """
-    check_parameters("recommended_gap", _CONSTRAINTS, locals())
-    return -(-length // _step(length, overlap)) - 1
+    checked = check_parameters("recommended_gap", _CONSTRAINTS, locals())
+    return -(-checked["length"] // _step(**checked)) - 1
 
 
 def _step(length, overlap):
@@ -219,7 +217,7 @@ def _window_starts(series, length, step, *, named):
             f"{sizes.max()} time points."
         )
     if named and is_short.any():
-        names = ", ".join(map(repr, series.names[is_short][:10].tolist()))
+        names = ", ".join(map(series.name, np.flatnonzero(is_short)[:10]))
         dots = ", …" if is_short.sum() > 10 else ""
         warn(
             f"Groups that are shorter than length={length} and yield no window: "
@@ -234,7 +232,7 @@ def _window_starts(series, length, step, *, named):
 def _check_times(times, X, series, *, named):
     """Raise an error if time is missing or steps back within a series."""
     check_consistent_length(X, times)
-    times = np.asarray(times)
+    times = read_array(times, "times")
     if times.ndim != 1:
         raise ValueError(f"times must have one column. Got shape {times.shape}.")
     is_missing = times != times  # as NaN and NaT are
@@ -252,7 +250,7 @@ def _check_times(times, X, series, *, named):
     if steps_back.any():
         place = int(steps_back.argmax())
         owner = np.searchsorted(ends, place, side="right")
-        where = f" of group {series.names[owner].item()!r}" if named else ""
+        where = f" of group {series.name(owner)}" if named else ""
         raise ValueError(
             f"times must not step back within a series. {times[place + 1]} follows "
             f"{times[place]} in the rows{where}: sort X, y and groups by time first, "
@@ -263,7 +261,7 @@ def _check_times(times, X, series, *, named):
 def _encode_labels(X, y, label):
     """Distinct labels, and the number of each point's label among them."""
     check_consistent_length(X, y)
-    y = check_column(column_or_1d(y), "y")
+    y = check_column(column_or_1d(read_array(y, "y")), "y")
     labels, codes = np.unique(y, return_inverse=True)
     if label != "last" and labels.dtype.kind == "f" and np.any(labels % 1):
         raise ValueError(
@@ -286,14 +284,45 @@ def _label_windows(codes, begin, length, label):
                 f"label='drop' drops all {len(begin)} windows: each has mixed labels.",
             )
         return codes[begin], is_pure
-    best = np.zeros(len(begin), dtype=codes.dtype)
-    most = np.full(len(begin), -1)
-    for code in range(codes.max() + 1):
-        n_before = np.concatenate([[0], np.cumsum(codes == code)])
-        count = n_before[begin + length] - n_before[begin]
-        best[count > most] = code
-        most = np.maximum(most, count)
-    return best, keep_all
+    return _most_frequent(codes, begin, length), keep_all
+
+
+def _most_frequent(codes, begin, length):
+    """Most frequent code of each window, the least of several.
+
+    The rows are sorted by their codes. A row that is the first of its code in a window
+    makes a pair of both, and the rest of that code in the window follows it.
+    """
+    n_rows, n_codes = len(codes), int(codes.max()) + 1
+    small = codes.astype(np.uint16) if n_codes <= 1 << 16 else codes  # sorts faster
+    rows = np.argsort(small, kind="stable")
+    codes = codes[rows]
+    places = codes * n_rows + rows  # ascending
+    n_begun = np.cumsum(np.bincount(begin, minlength=n_rows))
+    end = n_begun[rows]  # the windows from `first` to `end` hold the row
+    first = np.where(rows < length, 0, n_begun[rows - length])
+    same = codes[1:] == codes[:-1]
+    first[1:] = np.maximum(first[1:], np.where(same, end[:-1], 0))
+    counts = end - first
+    best = np.zeros(len(begin), dtype=np.int64)
+    for part in _parts(counts):
+        n_pairs = counts[part]
+        place = np.repeat(part, n_pairs)
+        number = np.arange(len(place)) - np.repeat(
+            np.cumsum(n_pairs) - n_pairs, n_pairs
+        )
+        window, code = first[place] + number, codes[place]
+        behind = np.searchsorted(places, code * n_rows + begin[window] + length)
+        # The largest count wins and, of equal ones, the least code.
+        np.maximum.at(best, window, (behind - place) * n_codes + n_codes - 1 - code)
+    return n_codes - 1 - best % n_codes
+
+
+def _parts(counts):
+    """Split the places with a positive count into parts of about `_MAX_PAIRS`."""
+    places = np.flatnonzero(counts)
+    number = (np.cumsum(counts[places]) - 1) // _MAX_PAIRS
+    return np.split(places, np.flatnonzero(np.diff(number)) + 1)
 
 
 def _take_windows(X, begin, length):

@@ -4,11 +4,15 @@ import warnings
 
 import numpy as np
 
+from sklearn_superior.plotting._style import count_characters, ink, paper, shorten
 from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._sklearn_compat import count_rows
+from sklearn_superior.utils._tables import read_array
 
 ROLES = ("train", "validation", "test", "left out")
-# Colours that colour-blind readers tell apart, also in grey.
-_COLOURS = ("#9ecae1", "#E69F00", "#b2182b", "#f7f7f7")
+# Colours that colour-blind readers tell apart, also in grey. The last role has nearly
+# the colour of the background.
+_COLOURS = ("#9ecae1", "#E69F00", "#b2182b")
 
 
 class HBlockDisplay:
@@ -82,7 +86,7 @@ class HBlockDisplay:
             with warnings.catch_warnings():  # of groups that it does not take
                 warnings.simplefilter("ignore", UserWarning)
                 folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
-        n_rows = len(X)
+        n_rows = count_rows(X)
         roles = np.full((len(folds), n_rows), ROLES.index("left out"), dtype=np.int8)
         for fold, parts in enumerate(folds):
             for role, rows in enumerate(parts):
@@ -105,7 +109,7 @@ class HBlockDisplay:
         pyplot = import_optional(
             "matplotlib.pyplot", caller="HBlockDisplay", extra="plot"
         )
-        from matplotlib.colors import ListedColormap
+        from matplotlib.colors import ListedColormap, to_rgb
         from matplotlib.patches import Patch
 
         n_folds, n_rows = self.roles.shape
@@ -113,29 +117,31 @@ class HBlockDisplay:
             height = 1.2 + 0.28 * n_folds
             _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
+        faint = 0.96 * np.array(to_rgb(paper(ax))) + 0.04 * np.array(to_rgb(ink(ax)))
+        colours = (*map(to_rgb, _COLOURS), tuple(faint))
         order = np.arange(n_rows)
         if self.groups is not None:
-            groups = np.asarray(self.groups)
+            groups = read_array(self.groups, "groups")
             order = np.argsort(groups, kind="stable")
             self._mark_groups(groups[order])
         self.image_ = ax.imshow(
             self.roles[:, order],
             aspect="auto",
             interpolation="nearest",
-            cmap=ListedColormap(_COLOURS),
+            cmap=ListedColormap(colours),
             vmin=-0.5,
             vmax=len(ROLES) - 0.5,
             extent=(0, n_rows, n_folds - 0.5, -0.5),
         )
         for fold in range(1, n_folds):  # a line between the folds
-            ax.axhline(fold - 0.5, color="white", linewidth=2)
+            ax.axhline(fold - 0.5, color=paper(ax), linewidth=2)
         ax.set_yticks(range(n_folds))
         ax.set_ylabel("fold")
         ax.set_xlabel("row" if self.groups is None else "row, group by group")
         present = np.unique(self.roles)
         ax.legend(
             handles=[
-                Patch(facecolor=_COLOURS[k], edgecolor="#888888", label=ROLES[k])
+                Patch(facecolor=colours[k], edgecolor="#888888", label=ROLES[k])
                 for k in present
             ],
             loc="lower center",
@@ -150,10 +156,28 @@ class HBlockDisplay:
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
         ends = np.r_[starts[1:], len(groups)]
         for start in starts[1:]:
-            self.ax_.axvline(start, color="black", linewidth=1)
+            self.ax_.axvline(start, color=ink(self.ax_), linewidth=1)
         top = self.ax_.secondary_xaxis("top")
-        # Names that would run into each other are left out.
-        some = slice(None, None, -(-len(starts) // 12))
-        top.set_xticks(((starts + ends) / 2)[some], groups[starts][some])
+        names = _names_that_fit(
+            list(map(str, groups[starts])), starts, ends, count_characters(self.ax_)
+        )
+        top.set_xticks(list(names), list(names.values()))
         top.tick_params(length=0)
         top.spines[:].set_visible(False)
+
+
+def _names_that_fit(names, starts, ends, n_characters):
+    """Return the names to write, by their places; long ones are shortened.
+
+    A name that would run into the one before is left out.
+    """
+    characters_per_row = n_characters / ends[-1]
+    written, n_taken = {}, 0.0
+    for name, start, end in zip(names, starts, ends, strict=True):
+        text = shorten(name, max(9, int((end - start) * characters_per_row) - 1))
+        centre = (start + end) / 2
+        first = centre * characters_per_row - len(text) / 2
+        if not written or first >= n_taken + 1:
+            written[centre] = text
+            n_taken = first + len(text)
+    return written

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from sklearn_superior.plotting._style import COLOURS, legend_above, make_room
 from sklearn_superior.utils._optional import import_optional
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_POOLED = "pooled"
+_MARKERS = "osD^v"  # one after the other, where the colours are used up
 
 
 class PooledDifferenceDisplay:
@@ -68,47 +70,59 @@ class PooledDifferenceDisplay:
         pyplot = import_optional(
             "matplotlib.pyplot", caller="PooledDifferenceDisplay", extra="plot"
         )
-        rows = [r for r in self.pooled if not only_pooled or r["dataset"] == "pooled"]
-        names = list(
-            dict.fromkeys(r["rule" if only_pooled else "dataset"] for r in rows)
-        )
-        if ax is None:
-            size = (6.5, 1.2 + 0.35 * len(names))
+        rows = [r for r in self.pooled if not only_pooled or r["dataset"] == _POOLED]
+        _check_rows(rows)
+        key = "rule" if only_pooled else "dataset"
+        names = list(dict.fromkeys(row[key] for row in rows))
+        rules = list(dict.fromkeys(row["rule"] for row in rows))
+        n_beside = 1 if only_pooled else len(rules)  # bars of one data set
+        is_own = ax is None
+        if is_own:
+            size = (6.5, 1.2 + len(names) * max(0.35, 0.13 * n_beside))
             _, ax = pyplot.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_, self.bars_ = ax, ax.figure, {}
-        rules = list(dict.fromkeys(row["rule"] for row in rows))
-        offsets = np.linspace(-0.2, 0.2, len(rules)) if len(rules) > 1 else [0.0]
+        spread = min(0.4, 0.1 * (n_beside - 1))
+        offsets = np.linspace(-spread, spread, n_beside)
         for k, rule in enumerate(rules):
             own = [row for row in rows if row["rule"] == rule]
             middle, low, high = (
                 scale * np.array([row[key] for row in own], dtype=float)
                 for key in ("difference", "low", "high")
             )
-            places = [
-                names.index(row["rule" if only_pooled else "dataset"]) for row in own
-            ]
+            number = 0 if only_pooled else k
+            places = np.array([names.index(row[key]) for row in own])
             self.bars_[rule] = ax.errorbar(
                 middle,
-                np.array(places) + (0 if only_pooled else offsets[k]),
+                places + offsets[number],
                 xerr=np.nan_to_num([middle - low, high - middle]),
-                fmt="o",
+                fmt=_MARKERS[number // len(COLOURS) % len(_MARKERS)],
                 markersize=5,
                 capsize=3,
-                color=_COLOURS[0 if only_pooled else k % len(_COLOURS)],
+                color=COLOURS[number % len(COLOURS)],
                 label=rule.replace("_", " "),
             )
         ax.axvline(0, color="grey", linewidth=1)
         ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlabel(f"difference to {rows[0]['baseline'].replace('_', ' ')}")
-        if not only_pooled:
-            ax.axhline(len(names) - 1.5, color="grey", linewidth=0.5, linestyle=":")
-            if len(rules) > 1:
-                ax.legend(
-                    frameon=False,
-                    loc="lower center",
-                    bbox_to_anchor=(0.5, 1),
-                    ncols=min(3, len(rules)),
-                )
+        if names[-1] == _POOLED:
+            ax.axhline(len(names) - 1.5, color="grey", linewidth=1, linestyle=":")
+        if n_beside > 1:
+            if is_own:
+                make_room(ax)
+            legend_above(ax)
         ax.spines[["top", "right"]].set_visible(False)
         return self
+
+
+def _check_rows(rows):
+    """Check that there are rows, and that those of data sets are told apart."""
+    if not rows:
+        raise ValueError("pooled must hold rows to draw. Got none.")
+    places = [(row["rule"], row["dataset"]) for row in rows]
+    for place in places:
+        if places.count(place) > 1:
+            raise ValueError(
+                "pooled must hold one row for each rule and data set, and the name "
+                f"{_POOLED!r} for the pooled ones alone. Got several for {place}."
+            )

@@ -2,12 +2,19 @@
 
 import numpy as np
 
+from sklearn_superior.plotting._style import (
+    COLOURS,
+    ink,
+    legend_above,
+    make_room,
+    paper,
+)
 from sklearn_superior.utils._optional import import_optional
 
-# Colours that colour-blind readers tell apart; a rule and its penalized form share
-# one, and differ by the line.
-_COLOURS = {"brier": "#0072B2", "log_loss": "#D55E00", "spherical": "#009E73"}
-_OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#009E73")
+# The forms of a rule share a colour, and differ by the line.
+_COLOURS = dict(zip(("brier", "log_loss", "spherical"), COLOURS, strict=False))
+_FORMS = {"refined_penalized_": "-.", "refined_": ":", "penalized_": "-"}
+_OTHER_LINES = ("-", "--", "-.", ":")
 
 
 class StoppingTrajectoryDisplay:
@@ -138,31 +145,23 @@ class StoppingTrajectoryDisplay:
         pyplot = import_optional(
             "matplotlib.pyplot", caller="StoppingTrajectoryDisplay", extra="plot"
         )
-        if ax is None:
+        is_own = ax is None
+        if is_own:
             _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, {}
         several = isinstance(self.trajectory, list | tuple)
         self._trajectories = list(self.trajectory) if several else [self.trajectory]
-        others = iter(_OTHERS * len(self.rules))
-        for rule in self.rules:
-            if rule == "last":  # which looks at no score
-                continue
-            plain = rule.removeprefix("penalized_")
-            colour = _COLOURS.get(plain) or next(others)
-            line = "--" if rule in _COLOURS else "-"
+        rules = [rule for rule in self.rules if rule != "last"]  # which has no score
+        for rule, (colour, line) in _lines(rules).items():
             self._draw(rule, colour, line, width=1.6, label=self._label(rule))
-        self._draw("target", "black", "-", width=2.4, label=self.scoring)
+        self._draw("target", ink(ax), "-", width=2.4, label=self.scoring)
         self._explain_markers()
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score, scaled to its range")
         ax.set_ylim(-0.05, 1.1)
-        ax.legend(
-            fontsize="small",
-            frameon=False,
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=min(3, len(self.lines_)),
-        )
+        if is_own:
+            make_room(ax)
+        legend_above(ax)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
@@ -177,7 +176,7 @@ class StoppingTrajectoryDisplay:
             [],
             [],
             markersize=4.5,
-            markerfacecolor="white",
+            markerfacecolor=paper(self.ax_),
             label="early stopping (ES)",
             **style,
         )
@@ -210,11 +209,28 @@ class StoppingTrajectoryDisplay:
                 curve[stage],
                 marker="o",
                 markersize=size,
-                markerfacecolor=colour if selection == "CP" else "white",
+                markerfacecolor=colour if selection == "CP" else paper(self.ax_),
                 markeredgecolor=colour,
                 linestyle="none",
                 zorder=3,
             )
+
+
+def _lines(rules):
+    """Return the colour and the line of each rule: no two rules have both in common."""
+    lines, others = {}, []
+    for rule in rules:
+        form = next((form for form in _FORMS if rule.startswith(form)), "")
+        plain = rule.removeprefix(form)
+        if plain in _COLOURS:
+            lines[rule] = _COLOURS[plain], _FORMS.get(form, "--")
+        else:
+            others.append(rule)
+    free = COLOURS[len(_COLOURS) :]
+    for k, rule in enumerate(others):
+        number, colour = divmod(k, len(free))
+        lines[rule] = free[colour], _OTHER_LINES[number % len(_OTHER_LINES)]
+    return {rule: lines[rule] for rule in rules}
 
 
 def _scale(scores):

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.utils._sklearn_compat import take_rows
+from sklearn_superior.utils._tables import read_array, read_numbers
 
 
 @dataclass
@@ -38,7 +39,7 @@ def check_column(values, name):
     if values.dtype.kind == "O":
         _check_objects(values, name)
     if values.dtype.kind in "mM" and np.isnat(values).any():
-        raise ValueError(f"{name} must not hold missing values. Got NaT.")
+        raise ValueError(f"{name} must not contain missing values. Got NaT.")
     assert_all_finite(values, input_name=name)
     return values
 
@@ -50,7 +51,7 @@ def _check_objects(values, name):
         raise ValueError(f"{name} must hold numbers or text: {exc}.") from exc
     for value in distinct:
         if value is None or _is_missing(value):
-            raise ValueError(f"{name} must not hold missing values. Got {value!r}.")
+            raise ValueError(f"{name} must not contain missing values. Got {value!r}.")
     try:
         sorted(distinct)
     except TypeError as exc:
@@ -73,13 +74,7 @@ def check_labels(y, name="y"):
         raise ValueError(
             f"fit requires {name} to be passed, but the target {name} is None."
         )
-    if isinstance(y, list | tuple):
-        kinds = {isinstance(label, str) for label in y}
-        if len(kinds) > 1:  # which NumPy would make text
-            raise ValueError(
-                f"{name} must hold labels of one type. Got text beside others."
-            )
-    y = check_column(column_or_1d(y, warn=True), name)
+    y = check_column(column_or_1d(read_array(y, name), warn=True), name)
     check_classification_targets(y)
     return y
 
@@ -88,10 +83,7 @@ def check_weights(sample_weight, y, name="sample_weight"):
     """Return weights as an array of floats, or say what is wrong with them."""
     if sample_weight is None:
         return None
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise ValueError(f"{name} must hold numbers: {exc}") from exc
+    weight = read_numbers(sample_weight, name).astype(np.float64)
     if weight.ndim != 1:
         raise ValueError(f"{name} must be 1-dimensional. Got shape {weight.shape}.")
     check_consistent_length(y, weight)
@@ -106,7 +98,7 @@ def check_groups(groups, X):
     """Return the groups of the rows of `X` as a 1-D array; None if there are none."""
     if groups is None:
         return None
-    groups = np.asarray(groups)
+    groups = read_array(groups, "groups")
     if groups.ndim != 1:
         raise ValueError(f"groups must be 1-dimensional. Got shape {groups.shape}.")
     check_consistent_length(X, groups)

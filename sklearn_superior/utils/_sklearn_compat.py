@@ -206,9 +206,19 @@ def check_parameters(caller, constraints, values):
 
     values : dict
         The values by the names of the parameters; others are not looked at.
+
+    Returns
+    -------
+    values : dict
+        The values that were checked, NumPy's numbers as those of Python: these do not
+        overflow.
     """
     values = {name: values[name] for name in constraints}
     validate_parameter_constraints(constraints, values, caller)
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in values.items()
+    }
 
 
 class _Integers(Interval):

@@ -19,7 +19,7 @@ def split_windows(recordings, length=50):
     return X[train], windows.y[train], X[test], windows.y[test]
 
 
-def test_shapes():
+def test_shapes_and_names():
     recordings = make_motion_signals(4, 3, 50, 2, random_state=0)
     assert recordings.data.shape == (4 * 3 * 50, 2)
     assert recordings.data.dtype == np.float64
@@ -31,12 +31,12 @@ def test_shapes():
     assert "4 classes, 3 series of each, 50 time points" in recordings.DESCR
 
 
-def test_smallest():
+def test_the_smallest_recordings():
     recordings = make_motion_signals(2, 1, 1, 1)
     assert recordings.data.shape == (2, 1)
 
 
-def test_random_state():
+def test_a_seed_repeats_the_recordings():
     first, again, other = (
         make_motion_signals(n_timepoints=100, random_state=seed).data
         for seed in (0, np.random.RandomState(0), 1)
@@ -100,7 +100,7 @@ def test_difficulty_makes_it_harder():
     "name", ["n_classes", "n_series", "n_timepoints", "n_channels"]
 )
 @pytest.mark.parametrize("value", [0, 2.5, True, "3"])
-def test_bad_numbers(name, value):
+def test_bad_numbers_are_reported(name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter .*Got {value!r}"):
         make_motion_signals(**{name: value})
 
@@ -115,7 +115,7 @@ def test_difficulty_makes_classes_alike():
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "hard", None])
-def test_bad_difficulty(value):
+def test_a_bad_difficulty_is_reported(value):
     with pytest.raises(
         ValueError, match=r"'difficulty'.* in the range \[0.0, 1.0\]. Got"
     ):

@@ -135,6 +135,7 @@ def test_pickles_clones_and_fits_again(name):
 
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "CNN"])
 def test_resumes_from_a_checkpoint(name, tmp_path):
+    pytest.importorskip("skops")
     X, y, X_val, y_val = make_data("five")
 
     def fit(**options):

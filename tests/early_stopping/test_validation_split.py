@@ -23,7 +23,7 @@ def test_bad_labels_name_the_parameter(name):
     bad = data[name].astype(object)
     bad[3] = None
     for model in (EarlyStoppingClassifier(FAMILIES["SGD"]()), CNNClassifier()):
-        with pytest.raises(ValueError, match=f"{name} must not hold missing values"):
+        with pytest.raises(ValueError, match=f"{name} must not contain missing values"):
             model.fit(**data | {name: bad})
     with pytest.raises(ValueError, match="labels to score must be of the type of"):
         EarlyStoppingClassifier(FAMILIES["SGD"]()).fit(
@@ -89,7 +89,7 @@ def test_splitters_without_a_validation_part(split):
     ("groups", "message"),
     [
         (np.zeros((300, 2)), r"groups must be 1-dimensional. Got shape \(300, 2\)"),
-        (["a", None] * 150, "groups must not hold missing values. Got None"),
+        (["a", None] * 150, "groups must not contain missing values. Got None"),
         (np.zeros(10), "inconsistent numbers of samples"),
     ],
 )

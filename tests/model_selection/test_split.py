@@ -167,7 +167,7 @@ def test_past_only_keeps_the_order_of_time(problem):
         assert own[-1] in folds[-1][2]  # the last fold tests the end
 
 
-def test_past_only_is_time_series_split():
+def test_past_only_has_the_folds_of_time_series_split_for_divisible_lengths():
     X = np.zeros((12, 1))
     ours = HBlockSplit(6, n_validation_blocks=0, n_test_blocks=1, past_only=True)
     for one, other in zip(ours.split(X), TimeSeriesSplit(5).split(X), strict=True):
@@ -179,7 +179,7 @@ def test_past_only_is_time_series_split():
     ("n_blocks", "parts", "n_folds"),
     [(10, (5, 2, 3), 6), (15, (8, 3, 4), 9), (3, (2, 0, 1), 3), (4, (3, 0, 1), 4)],
 )
-def test_default_blocks(n_blocks, parts, n_folds):
+def test_the_default_numbers_of_blocks(n_blocks, parts, n_folds):
     cv = HBlockSplit(n_blocks, circular=False)
     X = np.zeros(n_blocks * 7)
     for fold in cv.split_with_validation(X):
@@ -212,7 +212,7 @@ def test_every_block_is_tested_equally_often():
     ],
 )
 @pytest.mark.parametrize("as_groups", [list, np.asarray, pd.Series, pl.Series])
-def test_containers(convert, as_groups):
+def test_rows_of_any_container_are_split(convert, as_groups):
     X = np.arange(60.0).reshape(30, 2)
     groups = np.array(["u", "v", "w"] * 10)
     expected = HBlockSplit(5).split(X, groups=groups)
@@ -246,7 +246,7 @@ def make_groups(y):
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_tools_of_scikit_learn(routing):
+def test_scikit_learns_tools_take_the_splitter(routing):
     X, y = IRIS
     groups = make_groups(y)
     model = make_pipeline(StandardScaler(), LogisticRegression())
@@ -317,7 +317,7 @@ def test_partitioning_step_suits_cross_val_predict():
         ),
     ],
 )
-def test_bad_parameters(options, message):
+def test_bad_parameters_are_reported(options, message):
     with pytest.raises(ValueError, match=message):
         HBlockSplit(**options)
     # Set afterwards, they are found at the first split.
@@ -352,7 +352,7 @@ def test_bad_parameters(options, message):
         (np.float64(1), None, r"X must be array-like, with rows. Got np.float64\(1"),
     ],
 )
-def test_bad_data(X, groups, message):
+def test_bad_data_is_reported(X, groups, message):
     with pytest.raises(ValueError, match=message):
         next(HBlockSplit(10).split(X, groups=groups))
 
@@ -389,3 +389,70 @@ def test_order_of_groups_in_X_does_not_matter(seed):
     ):
         for part, other in zip(mixed, tidy, strict=True):
             assert_array_equal(part, np.sort(order[other]))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int64])
+def test_numpy_integers_count_as_python_integers_do(dtype):
+    most = min(200, np.iinfo(dtype).max)
+    X = np.zeros(5 * most)
+    ours = HBlockSplit(dtype(most), step=dtype(50), gap=dtype(2))
+    expected = HBlockSplit(most, step=50, gap=2)
+    assert repr(ours) == repr(expected)
+    assert ours.get_n_splits() == expected.get_n_splits()
+    for one, other in zip(
+        ours.split_with_validation(X), expected.split_with_validation(X), strict=True
+    ):
+        for part, same in zip(one, other, strict=True):
+            assert_array_equal(part, same)
+    ours.gap = dtype(100)  # set later
+    assert_array_equal(
+        next(ours.split(X))[0], next(HBlockSplit(most, step=50, gap=100).split(X))[0]
+    )
+
+
+TEXT = [
+    lambda names: np.array(names, dtype=object),
+    lambda names: pd.Series(names, dtype=object),
+    pd.Categorical,
+    lambda names: pd.Series(names, dtype="string"),
+    lambda names: pl.Series(names, dtype=pl.Categorical),
+]
+
+
+@pytest.mark.parametrize("convert", TEXT)
+def test_groups_of_text_are_named_in_errors_and_warnings(convert):
+    groups = convert(["long"] * 30 + ["b"] * 6)
+    with pytest.raises(ValueError, match="group 'b' has 6 rows, too few for n_blocks"):
+        next(HBlockSplit(10).split(np.zeros(36), groups=groups))
+    groups = convert(["long"] * 280 + ["short"] * 20)
+    with pytest.warns(UserWarning, match="1 of 2 groups in fold .* 'short'"):
+        next(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
+
+
+@pytest.mark.parametrize(
+    ("groups", "name"),
+    [
+        (np.array(["2026-11-17", "2026-11-18"], "datetime64[ns]"), "2026-11-18"),
+        (pd.array([2**53, 2**53 + 1], dtype="Int64"), "9007199254740993"),
+        (pd.array([True, False], dtype="boolean"), "False"),
+    ],
+)
+def test_groups_of_dates_and_numbers_are_named_as_they_are(groups, name):
+    groups = groups[np.repeat([0, 1], [30, 6])]
+    with pytest.raises(ValueError, match=f"group {name}.* has 6 rows"):
+        next(HBlockSplit(10).split(np.zeros(36), groups=groups))
+
+
+def test_masked_groups_are_refused():
+    groups = np.ma.masked_equal(np.repeat([0, 1], 10), 1)
+    with pytest.raises(ValueError, match="groups must not have masked values"):
+        next(HBlockSplit(5).split(np.zeros(20), groups=groups))
+
+
+def test_past_only_differs_from_time_series_split_where_blocks_are_unequal():
+    ours = HBlockSplit(6, n_validation_blocks=0, n_test_blocks=1, past_only=True)
+    X = np.zeros(20)
+    folds = list(zip(ours.split(X), TimeSeriesSplit(5).split(X), strict=True))
+    # 20 rows in 6 blocks: ours puts the longer blocks first, the other trains on them.
+    assert [len(test) for (_, test), _ in folds] == [4, 3, 3, 3, 3]
+    assert [len(test) for _, (_, test) in folds] == [3, 3, 3, 3, 3]

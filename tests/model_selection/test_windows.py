@@ -1,5 +1,6 @@
 """sliding_windows against a loop, and no leak together with HBlockSplit."""
 
+import warnings
 from collections import Counter
 from fractions import Fraction
 from math import floor
@@ -16,6 +17,7 @@ from scipy.sparse import csr_array
 from sklearn_superior.model_selection import (
     HBlockSplit,
     Windows,
+    _windows,
     recommended_gap,
     sliding_windows,
 )
@@ -149,17 +151,17 @@ def test_one_row_less_than_the_recommended_gap_leaks():
         (8, 0.5, 1),
     ],
 )
-def test_recommended_gap(length, overlap, gap):
+def test_the_recommended_gap_of_known_cases(length, overlap, gap):
     assert recommended_gap(length, overlap) == gap
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
-def test_dtype_is_kept(dtype):
+def test_the_dtype_is_kept(dtype):
     X = np.arange(20).reshape(10, 2).astype(dtype)
     assert sliding_windows(X, length=4).X.dtype == dtype
 
 
-def test_data_frames():
+def test_data_frames_of_pandas_and_polars():
     frame = pd.DataFrame({"x": range(8), "y": range(8, 16)}, index=range(50, 58))
     y = pd.Series(list("aaaabbbb"), index=frame.index)
     expected = sliding_windows(frame.to_numpy(), list("aaaabbbb"), length=4)
@@ -211,14 +213,16 @@ def test_short_groups_are_named():
         (np.zeros(9), {"length": 2, "groups": [1] * 4 + [None] * 5}, "groups must"),
     ],
 )
-def test_bad_input(X, options, message):
+def test_bad_input_is_reported(X, options, message):
     with pytest.raises(ValueError, match=message):
         sliding_windows(X, **options)
 
 
 @pytest.mark.parametrize("X", [csr_array(np.eye(3)), pl.LazyFrame({"x": [1, 2]})])
-def test_not_dense(X):
-    with pytest.raises(TypeError, match="X must be a dense array. Got a (csr|Lazy)"):
+def test_sparse_and_lazy_data_is_refused(X):
+    with pytest.raises(
+        TypeError, match="X must be dense. Got a sparse csr|array-like. Got a Lazy"
+    ):
         sliding_windows(X, length=2)
 
 
@@ -262,7 +266,7 @@ def as_text(times):
         ),
     ],
 )
-def test_times_that_step_back_are_told(convert):
+def test_times_that_step_back_are_reported(convert):
     X, groups = np.arange(12.0), np.repeat(["a", "b"], 6)
     times = np.r_[5:11, 0:6].astype(float)  # another series may begin earlier
     expected = sliding_windows(X, length=3, groups=groups)
@@ -292,6 +296,127 @@ def test_times_that_step_back_are_told(convert):
         (["9:45", "10:00", "10:15"], "or give text that sorts as time does"),
     ],
 )
-def test_bad_times(times, message):
+def test_bad_times_are_reported(times, message):
     with pytest.raises(ValueError, match=message):
         sliding_windows(np.arange(3.0), length=2, times=times)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int64])
+def test_numpy_numbers_count_as_python_numbers_do(dtype):
+    gap = recommended_gap(dtype(96), 0.75)
+    assert (gap, type(gap)) == (3, int)
+    assert recommended_gap(dtype(96), np.float16(0.75)) == 3
+    windows = sliding_windows(np.arange(300.0), length=dtype(96), overlap=0.75)
+    assert_array_equal(windows.start, np.arange(0, 205, 24))
+
+
+def test_a_window_may_be_longer_than_the_largest_half_precision_number():
+    assert recommended_gap(200_000, np.float16(0.75)) == 3
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda y: pd.Series(y, dtype="Int64"),
+        lambda y: pd.Series(y, dtype="int64[pyarrow]"),
+        lambda y: pl.Series(y),
+        lambda y: np.array(y, dtype=object),
+        np.array,
+    ],
+)
+@pytest.mark.parametrize("label", ["majority", "last", "drop"])
+def test_large_integers_stay_different_labels(convert, label):
+    y = [2**53] * 4 + [2**53 + 1] * 4
+    windows = sliding_windows(
+        np.zeros(8), convert(y), length=4, overlap=0, label=label, groups=convert(y)
+    )
+    assert windows.y.tolist() == [2**53, 2**53 + 1]
+    assert windows.groups.tolist() == [2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "expected"),
+    [
+        (["Int64", "Int64"], np.int64),
+        (["Float32", "Float32"], np.float32),
+        (["boolean", "boolean"], bool),
+        (["float[pyarrow]", "float[pyarrow]"], np.float32),
+        (["Int16", "float32"], np.float32),
+        (["UInt8", "Int8"], np.int16),
+    ],
+)
+def test_frames_of_nullable_columns(dtypes, expected):
+    values = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
+    columns = {k: pd.Series(values[:, k], dtype=dtypes[k]) for k in (0, 1)}
+    windows = sliding_windows(pd.DataFrame(columns), length=2, overlap=0)
+    assert windows.X.dtype == expected
+    assert_array_equal(windows.X, sliding_windows(values, length=2, overlap=0).X)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("X", np.ma.masked_equal(np.arange(4), 2), "X must not have masked values"),
+        ("y", np.ma.masked_equal(np.arange(4), 2), "y must not have masked values"),
+        ("groups", np.ma.masked_equal([0, 0, 1, 1], 1), "groups must not have masked"),
+        ("times", np.ma.masked_equal(np.arange(4), 2), "times must not have masked"),
+        ("X", pd.array([1, None, 2, 3], dtype="Int64"), "X must not contain missing"),
+        ("y", pd.array([1, None, 2, 3], dtype="Int64"), "y must not contain missing"),
+        ("times", pd.array([1, None, 2, 3], dtype="Int64"), "times must not .* miss"),
+    ],
+)
+def test_what_is_masked_or_missing_is_not_read_through(name, values, message):
+    with pytest.raises(ValueError, match=message):
+        sliding_windows(**{"X": np.zeros(4), name: values}, length=2)
+
+
+@pytest.mark.parametrize("dtype", [object, "category", "string"])
+def test_short_groups_of_text_are_named(dtype):
+    groups = pd.Series(["long"] * 9 + ["tiny"] * 2, dtype=dtype)
+    with pytest.warns(UserWarning, match="yield no window: 'tiny'"):
+        windows = sliding_windows(np.zeros(11), length=4, groups=groups)
+    assert set(windows.groups) == {"long"}
+    times = np.r_[0:9, 1, 0]
+    with pytest.raises(ValueError, match="step back .* of group 'tiny'"):
+        sliding_windows(np.zeros(11), length=1, groups=groups, times=times)
+
+
+def majority_by_counting(y, start, length):
+    """Count the labels of each window; of several, the least one wins."""
+    labels = []
+    for begin in start:
+        counts = Counter(y[begin : begin + length])
+        labels.append(min(counts, key=lambda label: (-counts[label], label)))
+    return labels
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(1, 80),
+    n_labels=st.integers(1, 90),
+    length=st.integers(1, 30),
+    overlap=st.sampled_from([0, 0.3, 0.5, 0.75, 0.99]),
+    n_groups=st.integers(1, 4),
+    stays=st.sampled_from([1, 7]),
+)
+def test_majority_labels_are_those_found_by_counting(
+    seed, n_rows, n_labels, length, overlap, n_groups, stays
+):
+    rng = np.random.default_rng(seed)
+    groups = np.sort(rng.integers(0, n_groups, n_rows))
+    y = np.repeat(rng.integers(0, n_labels, n_rows), stays)[:n_rows]
+    assume(np.bincount(groups).max() >= length)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of short groups
+        windows = sliding_windows(
+            np.zeros(n_rows), y, length=length, overlap=overlap, groups=groups
+        )
+    assert windows.y.tolist() == majority_by_counting(y, windows.start, length)
+
+
+def test_majority_labels_of_many_labels_are_found_in_parts(monkeypatch):
+    y = np.random.default_rng(0).integers(0, 500, 2000)
+    expected = sliding_windows(y, y, length=50, overlap=0.9).y
+    assert expected.tolist() == majority_by_counting(y, range(0, 1951, 5), 50)
+    monkeypatch.setattr(_windows, "_MAX_PAIRS", 1000)
+    assert_array_equal(sliding_windows(y, y, length=50, overlap=0.9).y, expected)

@@ -26,7 +26,6 @@ from sklearn_superior.neural_network._training import (  # noqa: E402
     log_loss,
     use_threads,
 )
-from sklearn_superior.utils._device import find_device  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
@@ -226,26 +225,6 @@ def test_batches_hold_every_row_once_and_are_of_equal_size():
     torch.testing.assert_close(torch.cat([batch[0] for batch in batches]), X[order])
     torch.testing.assert_close(torch.cat([batch[1] for batch in batches]), y[order])
     assert all(batch[2] is None for batch in batches)
-
-
-@pytest.mark.parametrize(
-    ("cuda", "mps", "expected"),
-    [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
-)
-def test_auto_takes_the_fastest_device_that_is_there(monkeypatch, cuda, mps, expected):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2 if cuda else 0)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    assert find_device("auto").type == expected
-    assert find_device("cpu").type == "cpu"
-    if cuda:
-        assert find_device("cuda:1") == torch.device("cuda", 1)
-    for absent in ["cuda:2" if cuda else "cuda", "meta"]:
-        with pytest.raises(ValueError, match=f"'device' parameter.*{absent}"):
-            find_device(absent)
-        assert find_device(absent, or_cpu=True).type == "cpu"
-    with pytest.raises(ValueError, match="'device' parameter.*'gpu'"):
-        find_device("gpu")
 
 
 def test_data_that_does_not_fit_stays_on_the_host(monkeypatch):

@@ -34,5 +34,5 @@ def test_jobs_that_are_always_lost_end():
         list(in_parallel(work, [()], n_jobs=1))
 
 
-def test_no_jobs():
+def test_no_jobs_have_no_results():
     assert list(in_parallel(pow, [], n_jobs=2)) == []

@@ -19,10 +19,13 @@ from sklearn_superior.utils._rows import (
     ("y", "message"),
     [
         (None, "fit requires y to be passed, but the target y is None"),
-        ([1, "a"], "y must hold labels of one type. Got text beside others"),
+        ([1, "a"], "y must hold labels of one type. Got 1 beside text"),
         (np.array([1, "a"], dtype=object), "of one type. Got values of int and str"),
         (["a", None], "of one type|missing"),
-        (np.array(["a", None], dtype=object), "must not hold missing values. Got None"),
+        (
+            np.array(["a", None], dtype=object),
+            "must not contain missing values. Got None",
+        ),
         (np.array([1.0, np.nan]), "y contains NaN"),
         (np.array(["a", np.nan], dtype=object), "missing values. Got nan"),
         (pd.Series(["a", pd.NA], dtype=object), "missing values. Got <NA>"),
@@ -30,7 +33,7 @@ from sklearn_superior.utils._rows import (
     ],
 )
 def test_bad_labels_are_reported(y, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         check_labels(y)
 
 
@@ -42,12 +45,13 @@ def test_bad_labels_are_reported(y, message):
         ([1, np.nan, 1], "without NaN"),
         ([1, np.inf, 1], "infinity"),
         ([0, 0, 0], "must not be zero for all samples"),
-        (["a", "b", "c"], "must hold numbers"),
+        (["a", "b", "c"], "must hold real numbers. Got dtype <U1"),
+        (np.ma.masked_equal([1, 2, 3], 2), "must not have masked values"),
         ([1, 1], "inconsistent numbers of samples"),
     ],
 )
 def test_bad_weights_are_reported(weight, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         check_weights(weight, np.arange(3))
 
 
@@ -57,9 +61,9 @@ def test_bad_weights_are_reported(weight, message):
         (np.zeros((3, 2)), r"groups must be 1-dimensional. Got shape \(3, 2\)"),
         (["a", "b"], "inconsistent numbers of samples"),
         ([1.0, np.nan, 1.0], "groups contains NaN"),
-        (["a", None, "b"], "groups must not hold missing values. Got None"),
+        (["a", None, "b"], "groups must not contain missing values. Got None"),
         (np.array(["2026", "NaT", "2027"], "datetime64[Y]"), "missing values. Got NaT"),
-        (pd.Categorical(["a", "b", None]), "groups must not hold missing values"),
+        (pd.Categorical(["a", "b", None]), "groups must not contain missing values"),
         (np.array([1, "a", 2], dtype=object), "Got values of int and str"),
         (np.array([{}, {}, {}], dtype=object), "groups must hold numbers or text"),
     ],
@@ -67,6 +71,20 @@ def test_bad_weights_are_reported(weight, message):
 def test_bad_groups_are_reported(groups, message):
     with pytest.raises(ValueError, match=message):
         check_groups(groups, np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "category"])
+def test_large_integers_stay_different(dtype):
+    values = pd.Series([2**53, 2**53 + 1], dtype=dtype)
+    assert check_labels(values).tolist() == [2**53, 2**53 + 1]
+    assert check_groups(values, np.zeros(2)).tolist() == [2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "Int64", "float[pyarrow]", "bool"])
+def test_weights_of_any_column(dtype):
+    weight = check_weights(pd.Series([1, 0, 1], dtype=dtype), np.arange(3))
+    assert weight.dtype == np.float64
+    assert weight.tolist() == [1, 0, 1]
 
 
 def test_groups_of_any_column():

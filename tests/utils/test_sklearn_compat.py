@@ -152,13 +152,13 @@ def test_the_options_of_a_scorer():
     assert scorer.score_function.__name__ == "penalized_brier_score_loss"
 
 
-def test_parts_of_a_scorer():
+def test_a_scorer_is_taken_apart():
     parts = _sklearn_compat.scorer_parts(make_scorer(recall_score, average="macro"))
     assert parts == (recall_score, 1, {"average": "macro"}, "predict")
     assert _sklearn_compat.scorer_parts(len) is None
 
 
-def test_array_namespace():
+def test_arrays_of_torch_are_known_while_dispatch_is_on():
     torch = pytest.importorskip("torch")
     tensor = torch.ones(2)
     assert _sklearn_compat.array_namespace(tensor) == (np, None)
@@ -176,7 +176,7 @@ def test_array_namespace():
     assert _sklearn_compat.namespace_of(tensor).__name__.endswith("torch")
 
 
-def test_rows():
+def test_rows_and_features_of_any_table():
     for table in ([[1], [2], [3]], np.arange(3).reshape(-1, 1), csr_matrix(np.eye(3))):
         assert _sklearn_compat.count_rows(table) == 3
         assert _sklearn_compat.count_features(table) in (1, 3)
@@ -215,7 +215,7 @@ def test_scorer_names_are_found_wherever_scikit_learn_keeps_them():
     assert constraints == everything
 
 
-def test_callbacks_begin():
+def test_the_context_of_callbacks_begins_where_there_are_any():
     class Estimator(_sklearn_compat.CallbackSupportMixin):
         pass
 

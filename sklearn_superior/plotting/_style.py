@@ -1,0 +1,55 @@
+"""What the displays share: colours for light and dark styles, and what fits where."""
+
+# Colours that colour-blind readers tell apart, on white and on black.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Width of a character in inches, at the usual font size and at that of the legend.
+_CHARACTER, _SMALL_CHARACTER = 0.085, 0.062
+
+
+def ink(ax):
+    """Return the colour of text: black, or white in a dark style."""
+    return ax.xaxis.label.get_color()
+
+
+def paper(ax):
+    """Return the colour of the background."""
+    return ax.get_facecolor()
+
+
+def count_characters(ax):
+    """Return how many characters fit side by side into the width of the axes."""
+    return int(ax.get_position().width * ax.figure.get_figwidth() / _CHARACTER)
+
+
+def shorten(text, n_most):
+    """Return the text with at most `n_most` characters, without some in the middle."""
+    if len(text) <= n_most:
+        return text
+    n_end = (n_most - 1) // 2
+    return f"{text[: n_most - 1 - n_end]}…{text[len(text) - n_end :]}"
+
+
+def legend_above(ax):
+    """Draw the legend above the axes, in as many columns as fit, at most three."""
+    _, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        fontsize="small",
+        frameon=False,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=_count_columns(ax, labels),
+    )
+
+
+def make_room(ax):
+    """Make a figure of one's own taller by the lines of its legend beyond two."""
+    _, labels = ax.get_legend_handles_labels()
+    n_lines = -(-len(labels) // _count_columns(ax, labels))
+    width, height = ax.figure.get_size_inches()
+    ax.figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
+
+
+def _count_columns(ax, labels):
+    longest = max(map(len, labels), default=0) + 7  # with the line before it
+    n_fit = int(ax.figure.get_figwidth() / _SMALL_CHARACTER) // longest
+    return max(1, min(3, n_fit, len(labels)))

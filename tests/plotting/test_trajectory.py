@@ -1,0 +1,150 @@
+"""Curves over the stages, by what they show."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
+from sklearn.ensemble import GradientBoostingClassifier
+
+from sklearn_superior.early_stopping import staged_scores
+from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
+from sklearn_superior.plotting import StoppingTrajectoryDisplay
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+SCORES = {
+    "brier": [-4.0, -1.0, -2.0, -3.0, -0.5],
+    "penalized_brier": [-4.0, -2.0, -1.0, -3.0, -2.5],
+    "target": [0.1, 0.5, 0.6, 0.3, 0.2],
+}
+
+
+def make_comparison():
+    trajectories = [Trajectory(fold, 0, SCORES, SCORES) for fold in range(2)]
+    return StoppingRuleComparison(
+        trajectories, ["brier", "penalized_brier"], n_iter_no_change=2, scoring="F1"
+    )
+
+
+def test_curves_and_markers_show_scores_and_choices():
+    display = make_comparison().plot(fold=1)
+    assert display.figure_ is display.ax_.figure
+    assert set(display.lines_) == {"brier", "penalized_brier", "target"}
+    for name, line in display.lines_.items():
+        y = line.get_ydata()
+        assert (y.min(), y.max()) == (0, 1)
+        assert y.argmax() == np.argmax(SCORES[name])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    r = np.corrcoef(SCORES["brier"], SCORES["target"])[0, 1]
+    assert labels[0] == f"brier (r = {r:.2f})"
+    assert labels[2] == "F1"
+    # A rule and its penalized form share the colour, and differ by the line.
+    plain, penalized = display.lines_["brier"], display.lines_["penalized_brier"]
+    assert plain.get_color() == penalized.get_color()
+    assert plain.get_linestyle() != penalized.get_linestyle()
+    markers = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
+    of_brier = [m for m in markers if m.get_markeredgecolor() == plain.get_color()][:2]
+    best, stopped = (m.get_xdata()[0] for m in of_brier)
+    assert (best, stopped) == (4, 1)  # the best of all; before two without gain
+
+
+def test_trajectory_on_an_axes_with_some_of_the_rules():
+    _, ax = pyplot.subplots()
+    display = StoppingTrajectoryDisplay.from_comparison(
+        make_comparison(), rules=["brier"], ax=ax
+    )
+    assert display.ax_ is ax
+    assert set(display.lines_) == {"brier", "target"}
+
+
+def test_trajectory_of_a_fitted_ensemble():
+    X, y = load_wine(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0)
+    model.fit(X[::2], y[::2])
+    trajectory = Trajectory.from_estimator(
+        model, X[1::2], y[1::2], rules=["penalized_brier"], scoring="accuracy"
+    )
+    display = trajectory.plot(scoring="accuracy")
+    found = trajectory.validation
+    expected = staged_scores(model, X[1::2], y[1::2])  # PBS
+    assert_array_equal(found["penalized_brier"], expected)
+    assert_array_equal(
+        found["target"], staged_scores(model, X[1::2], y[1::2], scoring="accuracy")
+    )
+    assert len(display.lines_["target"].get_ydata()) == 6
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[1] == "accuracy"
+    assert set(trajectory.plot(rules=[]).lines_) == {"target"}
+
+
+def test_trajectory_of_other_rules_and_constant_scores():
+    scores = {f"rule {k}": [0.0, 1.0] for k in range(6)} | {"target": [0.5, 0.5]}
+    trajectory = Trajectory(0, 0, scores, scores)
+    rules = [name for name in scores if name != "target"]
+    display = StoppingTrajectoryDisplay(trajectory, rules).plot()
+    assert len(display.lines_) == 7
+    assert np.isfinite(display.lines_["target"].get_ydata()).all()
+
+
+def test_trajectories_of_all_folds():
+    scores = [
+        {"brier": [0.0, 1.0, 0.5], "target": [0.0, 0.5, 1.0]},
+        {"brier": [4.0, 2.0, 0.0], "target": [1.0, 2.0, 3.0]},
+    ]
+    trajectories = [Trajectory(k, 0, s, s) for k, s in enumerate(scores)]
+    comparison = StoppingRuleComparison(trajectories, ["brier", "last"])
+    display = comparison.plot(fold="all")
+    assert list(display.lines_) == ["brier", "target"]  # the last stage has no score
+    assert_allclose(display.lines_["brier"].get_ydata(), [0.5, 0.75, 0.25])
+    r = np.mean([np.corrcoef(s["brier"], s["target"])[0, 1] for s in scores])
+    assert display.lines_["brier"].get_label() == f"brier (r = {r:.2f})"
+    markers = [line for line in display.ax_.lines if line.get_marker() == "o"]
+    chosen = [line.get_xdata()[0] for line in markers if len(line.get_xdata())]
+    assert chosen == [1, 0, 2, 2]
+    key = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert key[-1] == "chosen in a fold (CP)"
+    with pytest.raises(ValueError, match="or fold must be 'all'"):
+        comparison.plot(fold=2)
+
+
+RULES = [
+    *("brier", "penalized_brier", "refined_brier", "refined_penalized_brier"),
+    *("log_loss", "penalized_log_loss", "refined_log_loss"),
+    *("refined_penalized_log_loss", "spherical", "accuracy", "f1_macro"),
+    *("my rule", "another", "a third", "roc_auc"),
+]
+
+
+def make_many(n_stages=12):
+    rng = np.random.default_rng(0)
+    scores = {rule: rng.normal(size=n_stages) for rule in [*RULES, "target"]}
+    return Trajectory(0, 0, scores, scores)
+
+
+def test_no_two_of_many_rules_look_the_same():
+    display = StoppingTrajectoryDisplay(make_many(), RULES).plot()
+    looks = {
+        (line.get_color(), line.get_linestyle()) for line in display.lines_.values()
+    }
+    assert len(looks) == len(RULES) + 1
+
+
+def test_the_legend_of_many_rules_stays_in_the_figure():
+    display = StoppingTrajectoryDisplay(make_many(), RULES).plot()
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    figure = display.figure_.bbox
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.width
+    assert legend.y1 <= figure.height
+    assert display.ax_.get_window_extent().height > 200
+
+
+def test_a_dark_style_has_a_light_target_and_dark_hollow_markers():
+    with pyplot.style.context("dark_background"):
+        display = make_comparison().plot()
+    assert display.lines_["target"].get_color() == "white"
+    hollow = [line for line in display.ax_.lines if line.get_markersize() == 4.5]
+    assert hollow
+    for line in hollow:
+        assert line.get_markerfacecolor() == display.ax_.get_facecolor()

@@ -1,0 +1,75 @@
+"""Where things stand: tests beside their modules, libraries in the project's list."""
+
+import ast
+import re
+import sys
+import tomllib
+
+from tests.test_imports import NAME, PACKAGE, imports_of, modules
+
+TESTS = PACKAGE.parent / "tests"
+
+# Modules whose tests are elsewhere. Do not add to them: give a new module its file.
+_BOOSTING = "integrations/test_boosting_metrics.py"
+WITHOUT_A_FILE = {
+    "integrations/_rule_metric.py": _BOOSTING,
+    "integrations/catboost.py": _BOOSTING,
+    "integrations/lightgbm.py": _BOOSTING,
+    "integrations/xgboost.py": _BOOSTING,
+    "metrics/_columns.py": "metrics/test_scorer.py",
+    "metrics/_d2.py": "metrics/test_penalized.py",
+    "metrics/_prepared.py": "metrics/test_scorer.py",
+    "metrics/_reduce.py": "metrics/test_penalized.py",
+    "metrics/_refined.py": "metrics/test_temperature.py",
+    "model_selection/_trajectory.py": "model_selection/test_comparison.py",
+    "neural_network/_cnn_module.py": "neural_network/test_cnn.py",
+    "neural_network/_input.py": "neural_network/test_cnn.py",
+    "neural_network/_optimizers.py": "neural_network/test_training.py",
+    "neural_network/_stages.py": "neural_network/test_cnn.py",
+    "replication/__main__.py": "replication/test_run.py",
+    "replication/_evidence_figures.py": "replication/test_evidence.py",
+    "replication/_evidence_report.py": "replication/test_evidence.py",
+    "replication/_page.py": "replication/test_report.py",
+    "replication/_paper_tables.py": "replication/test_report.py",
+    "replication/_protocol.py": "replication/test_run.py",
+    "replication/_results.py": "replication/test_report.py",
+    "replication/_rules_plan.py": "replication/test_evidence.py",
+    "replication/_store.py": "replication/test_run.py",
+    "replication/_tables.py": "replication/test_evidence.py",
+}
+
+
+def file_of_tests(module):
+    """Return where the tests of a module such as ``metrics._rules`` belong."""
+    *folders, name = module.split(".")
+    return "/".join([*folders, f"test_{name.strip('_')}.py"])
+
+
+def test_every_module_has_its_file_of_tests():
+    names = [name for name, _ in modules() if not name.endswith("__init__")]
+    missing = {
+        name.replace(".", "/") + ".py"
+        for name in names
+        if not (TESTS / file_of_tests(name)).exists()
+    }
+    assert missing - set(WITHOUT_A_FILE) == set(), "these need a file of tests"
+    assert set(WITHOUT_A_FILE) - missing == set(), "these have one: shorten the list"
+    for path in WITHOUT_A_FILE.values():
+        assert (TESTS / path).exists()
+
+
+def test_every_library_that_is_imported_is_declared():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    extras = sum(project["optional-dependencies"].values(), [])
+    declared = {
+        re.match(r"[\w-]+", requirement)[0].replace("scikit-learn", "sklearn")
+        for requirement in project["dependencies"] + extras
+    }
+    imported = {
+        name.partition(".")[0]
+        for module, path in modules()
+        for name in imports_of(ast.parse(path.read_text()), f"{NAME}.{module}")
+    }
+    others = imported - set(sys.stdlib_module_names) - {NAME}
+    assert {"joblib", "numpy", "sklearn", "threadpoolctl"} <= others
+    assert others <= declared
