@@ -24,7 +24,7 @@ test: .venv/.installed-test
 	$(BIN)/python -m pytest $(WORKERS) $(ARGS)
 
 test-slow: .venv/.installed-test
-	$(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)
 
 # With an environment of its own. LightGBM 4.6 has other names for validation data than
 # ours shows, and warns of feature names that it has made up itself; scikit-learn 1.7

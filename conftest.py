@@ -1,6 +1,7 @@
 """Settings of the whole test run."""
 
 import os
+import signal
 from importlib.util import find_spec
 
 # scikit-learn's array API dispatch needs it, before SciPy is imported.
@@ -10,6 +11,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # The workers of the test run share the cores, and the data is small.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None, derandomize=True)
@@ -31,3 +33,14 @@ if find_spec("torch") is None:
         "sklearn_superior/integrations/torchmetrics.py",
         "sklearn_superior/neural_network",
     ]
+
+
+@pytest.fixture
+def ctrl_c():
+    """Let SIGINT raise KeyboardInterrupt, also where the run was started to ignore it.
+
+    As nohup, shells without job control and some CI runners do.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -125,6 +125,7 @@ class InterruptingScorer:
         return neg_penalized_brier_scorer(estimator, X, y)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ctrl_c_keeps_the_best_stage(name):
     X, y, X_val, y_val = make_data("five")
@@ -152,6 +153,7 @@ def test_ctrl_c_keeps_the_best_stage(name):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ctrl_c_before_the_first_stage_is_raised(name):
     X, y, X_val, y_val = make_data("five")

@@ -515,6 +515,7 @@ def interrupt_in_epoch(epoch):
     return scorer
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_the_best_epoch(data):
     X, y, X_val, y_val = data
     model = small_cnn(scoring=interrupt_in_epoch(4))
@@ -526,6 +527,7 @@ def test_ctrl_c_keeps_the_best_epoch(data):
     assert len(model.history_["train_loss"]) == 3
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_before_the_first_epoch_is_over(data):
     X, y, X_val, y_val = data
     model = small_cnn(scoring=interrupt_in_epoch(1))

@@ -96,6 +96,7 @@ def test_categories_go_through():
     assert_array_equal(model.predict_proba(X_val), direct.predict_proba(X_val))
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.filterwarnings("ignore:Training was interrupted")
 def test_ctrl_c_while_catboost_computes_keeps_the_best_stage():
     rng = np.random.default_rng(0)
