@@ -23,6 +23,7 @@ from sklearn_superior.replication._evidence import (
     PENALTIES,
     SHORT,
     Evidence,
+    _smooth_by_sums,
     as_trajectory,
     judge_interval,
     smooth,
@@ -89,6 +90,40 @@ def test_moving_mean():
     values = np.random.default_rng(0).normal(size=40)
     expected = [values[max(0, k - 7) : k + 8].mean() for k in range(40)]
     np.testing.assert_allclose(smooth(values, 15), expected)
+    np.testing.assert_allclose(_smooth_by_sums(values, 15), expected)
+
+
+def test_moving_means_of_counts_are_exact():
+    rng = np.random.default_rng(0)
+    errors = np.tile(rng.integers(0, 5, size=20), 15)
+    exact = [
+        Fraction(int(sum(part)), len(part))
+        for part in (errors[max(0, k - 7) : k + 8] for k in range(300))
+    ]
+    found = smooth(errors, 15)
+    assert found.tolist() == [float(mean) for mean in exact]
+    first_best = exact.index(min(exact))
+    assert exact.count(min(exact)) > 1
+    assert np.argmin(found) == first_best
+    # Rates by cumulative sums take another one of the best.
+    rates = _smooth_by_sums(1 - errors / 317, 15)
+    assert any(
+        (rates[a] == rates[b]) != (exact[a] == exact[b])
+        for a in range(300)
+        for b in range(a)
+    )
+
+
+def test_exact_trajectories_break_ties_by_the_log_loss():
+    job = Job("synthetic", "mlp", "log_loss", 4, 3, 0)
+    record = train_job(job)
+    n_stages = len(record["validation"]["errors"])
+    record["validation"]["errors"] = [3] * n_stages
+    record["validation"]["log_loss"] = [2.0] * (n_stages - 2) + [1.0, 1.5]
+    plain, exact = (as_trajectory(record, exact=value) for value in (False, True))
+    assert plain.choose("accuracy", "CP")[0] == 0
+    assert exact.choose("accuracy", "CP")[0] == n_stages - 2
+    assert exact.choose("smoothed_accuracy", "CP")[0] == n_stages - 2
 
 
 def test_windows_are_averaged_down():
