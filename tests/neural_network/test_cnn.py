@@ -144,7 +144,7 @@ def test_the_loss_in_the_history_is_the_mean_over_the_epoch(data):
     model.set_params(learning_rate=1e-12, batch_size=1000).fit(X, y)
     model.module_.train()  # batch normalisation as in training
     with torch.no_grad():
-        logits = model.module_(torch.from_numpy(model._scaler.transform(X)))
+        logits = model.module_(torch.from_numpy(model._encoding.transform(X)))
         codes = torch.from_numpy(np.searchsorted(model.classes_, y))
         expected = torch.nn.functional.cross_entropy(logits, codes).item()
     assert model.history_["train_loss"][0] == pytest.approx(expected, rel=1e-5)
@@ -154,16 +154,18 @@ def test_standardises_with_the_training_part_only(data):
     X, y, X_val, y_val = data
     plain = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
     shifted = small_cnn().fit(X, y, X_val=X_val + 1e3, y_val=y_val)
-    np.testing.assert_array_equal(plain._scaler.mean, shifted._scaler.mean)
-    np.testing.assert_allclose(plain._scaler.mean.ravel(), X.mean(axis=(0, 2)))
-    np.testing.assert_allclose(plain._scaler.scale.ravel(), X.std(axis=(0, 2)))
-    scaled = plain._scaler.transform(X)
+    np.testing.assert_array_equal(
+        plain._encoding.scaler.mean, shifted._encoding.scaler.mean
+    )
+    np.testing.assert_allclose(plain._encoding.scaler.mean.ravel(), X.mean(axis=(0, 2)))
+    np.testing.assert_allclose(plain._encoding.scaler.scale.ravel(), X.std(axis=(0, 2)))
+    scaled = plain._encoding.transform(X)
     np.testing.assert_allclose(scaled.mean(axis=(0, 2)), 0, atol=1e-6)
     X_const = X.copy()
     X_const[:, 1] = 7
     assert np.isfinite(small_cnn(max_iter=1).fit(X_const, y).predict_proba(X)).all()
     off = small_cnn(standardize=False, max_iter=1).fit(X, y)
-    np.testing.assert_array_equal(off._scaler.transform(X), X.astype(np.float32))
+    np.testing.assert_array_equal(off._encoding.transform(X), X.astype(np.float32))
 
 
 def test_units_do_not_matter_when_standardised(data):
