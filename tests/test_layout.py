@@ -21,21 +21,8 @@ WITHOUT_A_FILE = {
     "metrics/_prepared.py": "metrics/test_scorer.py",
     "metrics/_reduce.py": "metrics/test_penalized.py",
     "metrics/_refined.py": "metrics/test_temperature.py",
-    "model_selection/_trajectory.py": "model_selection/test_comparison.py",
     "neural_network/_cnn_module.py": "neural_network/test_cnn.py",
-    "neural_network/_input.py": "neural_network/test_cnn.py",
     "neural_network/_optimizers.py": "neural_network/test_training.py",
-    "neural_network/_stages.py": "neural_network/test_cnn.py",
-    "replication/__main__.py": "replication/test_run.py",
-    "replication/_evidence_figures.py": "replication/test_evidence.py",
-    "replication/_evidence_report.py": "replication/test_evidence.py",
-    "replication/_page.py": "replication/test_report.py",
-    "replication/_paper_tables.py": "replication/test_report.py",
-    "replication/_protocol.py": "replication/test_run.py",
-    "replication/_results.py": "replication/test_report.py",
-    "replication/_rules_plan.py": "replication/test_evidence.py",
-    "replication/_store.py": "replication/test_run.py",
-    "replication/_tables.py": "replication/test_evidence.py",
 }
 
 

@@ -225,7 +225,8 @@ class EarlyStoppingClassifier(
         split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
         fit_in_stages(self, model, split, classes=classes)
-        vars(self).update(self._attributes_of_stage(model, model.estimator()))
+        self.estimator_ = model.estimator()
+        self._own_classes = model.columns_of(self.estimator_)
 
     def _attributes_of_stage(self, model, estimator):
         """Return what makes a copy of this classifier predict as a stage."""

@@ -11,6 +11,7 @@ early stopping beyond its public names stands in `__all__`.
 """
 
 import math
+import warnings
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from numbers import Integral
@@ -190,7 +191,9 @@ class StagedModel:
     def differs(self, estimator, X, y_proba):
         """Say how an estimator predicts otherwise; empty if it does not."""
         try:
-            own = estimator.predict_proba(X)
+            with warnings.catch_warnings():  # those of training were shown
+                warnings.simplefilter("ignore")
+                own = estimator.predict_proba(X)
             own = align_columns(own, self.columns_of(estimator), self.classes)
             difference = float(np.max(np.abs(own - y_proba)))
         except Exception as exc:  # whatever a library makes of a model that is cut

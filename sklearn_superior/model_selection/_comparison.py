@@ -20,6 +20,7 @@ from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
     StagedModel,
     StageScorer,
+    align_columns,
     best_temperature,
     validation_rows,
 )
@@ -68,6 +69,10 @@ def compare_stopping_rules(
     stages by the validation part, and the test part shows how good the choice was. So
     the rules are compared in pairs, on the same networks or trees.
 
+    Accuracy and F1 are often equal for many stages. Of stages that are equal by a rule
+    the one with the best log loss of the validation part is chosen; how long early
+    stopping goes on does not depend on that.
+
     Parameters
     ----------
     estimator : estimator
@@ -91,14 +96,16 @@ def compare_stopping_rules(
         validation part: whole groups if there are groups, else random samples. None is
         5 stratified folds, which keep groups together if there are any.
 
-    rules : list of str, dict or None, default=None
+    rules : list, dict or None, default=None
         Names of rules (``"brier"``, ``"log_loss"``, ``"spherical"``, and each with
         ``"penalized_"`` before it; the first two also with ``"refined_"`` before all,
         which is after recalibration), ``"last"`` for no choice at all, names of scorers
-        of scikit-learn (``"accuracy"``, ...), or a dict from names to scorers. None is
-        the Brier score and the log loss, plain and penalized.
+        of scikit-learn (``"accuracy"``, ...), and scorers. A dict gives them other
+        names, as in ``{"kappa": scorer, "ll": "log_loss", "last": "last"}``; a scorer
+        in a list goes by the name of its function. None is the Brier score and the log
+        loss, plain and penalized.
 
-    scoring : str, callable, list of str or dict, default="f1_macro"
+    scoring : str, callable, list or dict, default="f1_macro"
         The score that really counts, or several judges, of which the first one does.
         Names are those of `rules`; with ``"calibrated_"`` before it a judge looks at
         the probabilities after recalibration by the temperature that is best on the
@@ -156,10 +163,10 @@ def compare_stopping_rules(
     scorers = find_scorers(rules)
     judges = find_judges(scoring)
     shared = sorted(scorers.keys() & judges.keys())
-    if shared and (isinstance(scoring, Mapping) or isinstance(rules, Mapping)):
+    if shared and not (_are_names(rules) and _are_names(scoring)):
         raise ValueError(
             "The 'scoring' parameter must not have the names of rules, if one of both "
-            f"is a dict. Got {shared} in both."
+            f"is a dict or holds scorers. Got {shared} in both."
         )
     StagedModel(estimator)  # an error if it cannot be trained in stages
     X, y, groups = indexable(X, y, groups)
@@ -200,6 +207,17 @@ def compare_stopping_rules(
     )
 
 
+def _are_names(scorers):
+    """Whether nothing but names of scorers is given, which mean the same everywhere."""
+    return not isinstance(scorers, Mapping) and (
+        scorers is None
+        or isinstance(scorers, str)
+        or (
+            not callable(scorers) and all(isinstance(scorer, str) for scorer in scorers)
+        )
+    )
+
+
 def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
     if not hasattr(cv, "split") and isinstance(cv, Iterable):
@@ -222,7 +240,7 @@ def _split(X, y, groups, cv, rng):
         carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
     folds = []
     for train, test in cv.split(X, y, groups):
-        train = np.asarray(train)
+        train = _as_numbers(train, len(y))
         if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
             raise ValueError(
                 "groups must leave at least two groups to train on, one of which "
@@ -246,8 +264,7 @@ def _check_folds(folds, n_rows):
         raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
     checked = []
     for fold, parts in enumerate(folds):
-        # Numbers from 0 up, also of negative numbers and masks.
-        parts = [np.arange(n_rows)[_as_rows(rows)] for rows in parts]
+        parts = [_as_numbers(rows, n_rows) for rows in parts]
         checked.append(parts)
         named = list(zip(("training", "validation", "test"), parts, strict=True))
         for name, rows in named:
@@ -266,9 +283,10 @@ def _check_folds(folds, n_rows):
     return checked
 
 
-def _as_rows(rows):
+def _as_numbers(rows, n_rows):
+    """Return numbers from 0 up, also of negative numbers and of a mask."""
     rows = np.asarray(rows)
-    return rows if len(rows) else rows.astype(int)
+    return np.arange(n_rows)[rows if len(rows) else rows.astype(int)]
 
 
 def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
@@ -319,18 +337,20 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     scores = {part: {name: [] for name in named} for part in parts}
     calibrates = any(judge.is_calibrated for judge in judges.values())
     own = np.searchsorted(classes, model.own_classes)
-    temperatures = []
+    temperatures, tie_scores = [], []
+    score_ties = StageScorer("log_loss", classes, take_rows(X, val), y[val])
 
     def on_stage(y_proba):
         calibrated = y_proba
         temperature = np.nan
         if calibrates and np.isfinite(y_proba).all():
-            calibrated = np.zeros(y_proba.shape)
             temperature = best_temperature(
                 y[val], y_proba[: len(val), own], model.own_classes
             )
-            calibrated[:, own] = scale_temperature(y_proba[:, own], temperature)
+            scaled = scale_temperature(y_proba[:, own], temperature)
+            calibrated = align_columns(scaled, model.own_classes, classes)
         temperatures.append(temperature)
+        tie_scores.append(score_ties(y_proba[: len(val)]))
         for name, judge in named.items():
             seen = calibrated if judge.is_calibrated else y_proba
             for part, part_proba in zip(parts, np.split(seen, [len(val)]), strict=True):
@@ -349,6 +369,7 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
         time=perf_counter() - start,
         n_classes=len(classes),
         temperature=np.array(temperatures) if calibrates else None,
+        tie_scores=np.array(tie_scores),
     )
 
 

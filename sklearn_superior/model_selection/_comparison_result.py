@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_superior.model_selection._penalty_path import walk_path
 from sklearn_superior.model_selection._statistics import MIN_FOLDS, corrected_t
 from sklearn_superior.model_selection._trajectory import SELECTIONS
+from sklearn_superior.model_selection._verdict import in_words
 from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._warnings import warn
 
@@ -160,6 +161,13 @@ class StoppingRuleComparison:
     >>> row = comparison.records[0]
     >>> row["selection"], row["iteration"], row["test_score"]
     ('CP', 1, 0.7)
+
+    Printed, it says which rules can be told apart:
+
+    >>> print(comparison)
+    Judge: target on the test parts of 1 fold, greater is better.
+    Baseline: brier, 0.7000 at its best stages (mean 1.0).
+    There is no other rule to compare.
     """
 
     def __init__(
@@ -186,6 +194,10 @@ class StoppingRuleComparison:
             f"<StoppingRuleComparison of {len(self.rules)} rules over "
             f"{len(self.trajectories)} trainings>"
         )
+
+    def __str__(self):
+        """Return three lines: the judge, the baseline, which rules differ from it."""
+        return in_words(self) if self.trajectories else repr(self)
 
     @property
     def records(self):

@@ -11,6 +11,7 @@ from sklearn_superior.early_stopping import EarlyStopper, staged_scores
 from sklearn_superior.early_stopping._training import check_scorer
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.metrics._rules import rule_names
+from sklearn_superior.utils._sklearn_compat import scorer_parts
 
 DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 SELECTIONS = ("CP", "ES")
@@ -20,7 +21,7 @@ _RESERVED = {"error", "score", "target"}
 CALIBRATED = "calibrated_"  # before the name of a judge: after recalibration
 
 
-@dataclass
+@dataclass(repr=False)
 class Trajectory:
     """The scores of one training, stage by stage.
 
@@ -48,6 +49,12 @@ class Trajectory:
         The temperature of each stage that is best on the validation part, if a judge
         looks at recalibrated probabilities.
 
+    tie_scores : array-like, default=None
+        A score of the validation part for each stage, greater is better: of stages
+        that are equal by a rule the one with the best is chosen. In
+        `compare_stopping_rules` it is the negative log loss. None: the first stage of
+        equals is chosen.
+
     Examples
     --------
     >>> from sklearn_superior.model_selection import Trajectory
@@ -66,9 +73,22 @@ class Trajectory:
     time: float = 0.0
     n_classes: int | None = None
     temperature: np.ndarray | None = None
+    tie_scores: np.ndarray | None = None
+
+    def __repr__(self):
+        n_stages = len(next(iter(self.validation.values()), ()))
+        return (
+            f"<Trajectory of fold {self.fold}, repeat {self.repeat}: {n_stages} stages "
+            f"scored by {', '.join(self.validation) or 'nothing'}>"
+        )
 
     def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
-        """Return the stage that a rule chooses, and how many stages it has seen."""
+        """Return the stage that a rule chooses, and how many stages it has seen.
+
+        Of stages with the same score the one with the best of `tie_scores` is chosen,
+        the first one if there are none. How long early stopping goes on does not depend
+        on that.
+        """
         if selection not in SELECTIONS:
             raise ValueError(
                 f"selection must be one of {SELECTIONS}. Got {selection!r}."
@@ -83,7 +103,11 @@ class Trajectory:
         for score in scores:
             if stopper.update(score):
                 break
-        return stopper.best_iteration, stopper.n_iter
+        if stopper.best_iteration is None or self.tie_scores is None:
+            return stopper.best_iteration, stopper.n_iter
+        tied = np.flatnonzero(np.array(stopper.scores) == stopper.best_score)
+        by_tie_score = np.nan_to_num(np.asarray(self.tie_scores)[tied], nan=-np.inf)
+        return int(tied[np.argmax(by_tie_score)]), stopper.n_iter
 
     def _scores(self, rule):
         if rule not in self.validation:
@@ -150,8 +174,10 @@ class Trajectory:
         scores = {
             name: staged_scores(estimator, X, y, scoring=scorer)
             for name, scorer in scorers.items()
+            if name != LAST
         }
-        return cls(fold=0, repeat=0, validation=scores, test={})
+        tie_scores = staged_scores(estimator, X, y, scoring="log_loss")
+        return cls(0, 0, validation=scores, test={}, tie_scores=tie_scores)
 
     def plot(
         self, ax=None, *, rules=None, scoring="target", n_iter_no_change=10, tol=0.0
@@ -189,44 +215,71 @@ class Trajectory:
 
 
 def find_scorers(rules):
-    """Return the scorers that `rules` means, by their names."""
-    if rules is None:
-        rules = DEFAULT_RULES
-    names = rules if isinstance(rules, list | tuple | Mapping) else [None]
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError(
-            f"The 'rules' parameter must be a list of str or a dict. Got {rules!r}."
-        )
-    if not names:
-        raise ValueError("The 'rules' parameter must hold at least one rule. Got none.")
-    if len(set(names)) < len(names) or "target" in names:
+    """Return the scorers that `rules` means, by their names; None for no choice."""
+    named = _by_name(DEFAULT_RULES if rules is None else rules, "rules")
+    if "target" in named:
         raise ValueError(
             "The 'rules' parameter must hold different names, none of them 'target'. "
-            f"Got {list(names)}."
+            f"Got {list(named)}."
         )
-    if isinstance(rules, Mapping):
-        if LAST in rules:
+    scorers = {}
+    for name, rule in named.items():
+        if (name == LAST) != (isinstance(rule, str) and rule == LAST):
             raise ValueError(
-                "The 'rules' parameter must not name a scorer 'last', which is the "
-                "rule that makes no choice: give it in a list of str."
+                f"The 'rules' parameter must call {LAST!r} what makes no choice, and "
+                f"nothing else. Got {rule!r} by the name {name!r}."
             )
-        return {
-            name: check_scorer(scorer, f"rules[{name!r}]")
-            for name, scorer in rules.items()
-        }
-    return {name: _find_scorer(name, "rules") for name in names}
+        where = f"rules[{name!r}]" if isinstance(rules, Mapping) else "rules"
+        scorers[name] = None if name == LAST else _find_scorer(rule, where, LAST)
+    return scorers
 
 
-def _find_scorer(name, parameter):
-    if name == LAST and parameter == "rules":
-        return None
+def _by_name(given, parameter):
+    """Return scorers, or their names, by the names that they go by."""
+    if isinstance(given, Mapping):
+        named = dict(given)
+    elif isinstance(given, list | tuple):
+        named = {_name_of(scorer, parameter): scorer for scorer in given}
+    else:
+        named = {None: given}
+    if not named or not all(isinstance(name, str) for name in named):
+        raise ValueError(
+            f"The {parameter!r} parameter must be a list of at least one str or "
+            f"scorer, or a dict from str to these. Got {given!r}."
+        )
+    if len(named) < len(given):
+        raise ValueError(
+            f"The {parameter!r} parameter must hold different names; give a dict to "
+            f"choose them. Got {list(given)}."
+        )
+    return named
+
+
+def _name_of(scorer, parameter):
+    """Return what a scorer of a list is called: its name, or that of its function."""
+    if isinstance(scorer, str):
+        return scorer
+    parts = scorer_parts(scorer)
+    name = getattr(scorer if parts is None else parts[0], "__name__", None)
+    if callable(scorer) and (name is None or not name.isidentifier()):
+        raise ValueError(
+            f"The {parameter!r} parameter must be a dict, if it holds scorers without "
+            f"names. Got {scorer!r}."
+        )
+    return name if callable(scorer) else None
+
+
+def _find_scorer(scorer, parameter, *others):
+    """Return a scorer, maybe by its name; an error names what else it might be."""
+    if not isinstance(scorer, str):
+        return check_scorer(scorer, parameter)
     try:
-        return get_scorer(name)
+        return get_scorer(scorer)
     except ValueError as exc:
-        known = [*rule_names(refined=True), *([LAST] if parameter == "rules" else [])]
+        known = [*rule_names(refined=bool(others)), *others]
         raise ValueError(
             f"The {parameter!r} parameter must hold rules among {known}, or names of "
-            f"scorers. Got {name!r}."
+            f"scorers. Got {scorer!r}."
         ) from exc
 
 
@@ -240,44 +293,37 @@ class Judge:
 
 def find_judges(scoring):
     """Return the judges that `scoring` means, by their names; the first one counts."""
-    if isinstance(scoring, Mapping):
-        names = list(scoring)
-        is_text = all(isinstance(name, str) for name in names)
-        if not (names and is_text) or _RESERVED & set(names):
-            raise ValueError(
-                "The 'scoring' parameter must hold at least one judge, with a str that "
-                f"is not among {sorted(_RESERVED)} for its name. Got {names}."
-            )
-        return {
-            name: Judge(check_scorer(scorer, f"scoring[{name!r}]"))
-            for name, scorer in scoring.items()
-        }
-    several = isinstance(scoring, list | tuple)
-    names = scoring if several else [scoring]
-    is_text = all(isinstance(name, str) for name in names)
-    if several and not (names and is_text and len(set(names)) == len(names)):
+    if callable(scoring):
+        return {"target": _find_judge(scoring, "scoring")}
+    named = _by_name([scoring] if isinstance(scoring, str) else scoring, "scoring")
+    if _RESERVED & named.keys():
         raise ValueError(
-            "The 'scoring' parameter must be a str, a callable, a list of different "
-            f"str, at least one, or a dict. Got {scoring!r}."
+            "The 'scoring' parameter must hold judges by names that are not among "
+            f"{sorted(_RESERVED)}. Got {list(named)}."
         )
-    judges = {}
-    for name in names:
-        if not isinstance(name, str):
-            return {"target": Judge(check_scorer(name))}
-        if "refined_" in name:
-            raise ValueError(
-                "The 'scoring' parameter must not hold refined rules, which would fit "
-                f"a temperature to the test part. Got {name!r}: use {CALIBRATED!r} "
-                "before the name of a plain rule, to take that of the validation part."
-            )
-        is_calibrated = name.startswith(CALIBRATED)
-        try:
-            scorer = _find_scorer(name.removeprefix(CALIBRATED), "scoring")
-        except ValueError as exc:
-            raise ValueError(
-                f"The 'scoring' parameter must hold rules among {rule_names()}, or "
-                f"names of scorers, each with {CALIBRATED!r} before it or not. "
-                f"Got {name!r}."
-            ) from exc
-        judges[name] = Judge(scorer, is_calibrated)
-    return judges
+    is_dict = isinstance(scoring, Mapping)
+    return {
+        name: _find_judge(judge, f"scoring[{name!r}]" if is_dict else "scoring")
+        for name, judge in named.items()
+    }
+
+
+def _find_judge(judge, parameter):
+    name = judge if isinstance(judge, str) else ""
+    try:
+        scorer = _find_scorer(name.removeprefix(CALIBRATED) or judge, parameter)
+    except ValueError as exc:
+        if not name:
+            raise
+        raise ValueError(
+            f"The {parameter!r} parameter must hold rules among {rule_names()}, or "
+            f"names of scorers, each with {CALIBRATED!r} before it or not. "
+            f"Got {name!r}."
+        ) from exc
+    if getattr(getattr(scorer, "score_function", None), "refined", False):
+        raise ValueError(
+            f"The {parameter!r} parameter must not hold refined rules, which would fit "
+            f"a temperature to the test part. Got {judge!r}: use {CALIBRATED!r} "
+            "before the name of a plain rule, to take that of the validation part."
+        )
+    return Judge(scorer, name.startswith(CALIBRATED))

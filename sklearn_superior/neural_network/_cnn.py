@@ -4,27 +4,33 @@ from copy import deepcopy
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
 from sklearn_superior.early_stopping._training import (
     StagedModel,
     align_columns,
+    all_or_nothing,
     calibrate,
     fit_in_stages,
     split_validation,
 )
 from sklearn_superior.neural_network._input import (
-    ChannelScaler,
     ClassWeights,
+    Encoding,
     check_params,
+    check_training,
     check_windows,
 )
-from sklearn_superior.neural_network._stages import CNNStages, to_proba
-from sklearn_superior.utils._device import find_device
-from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._rows import Rows, check_target
+from sklearn_superior.neural_network._network import (
+    make_trainer,
+    predict_proba,
+    torch_training,
+    use_threads,
+)
+from sklearn_superior.neural_network._stages import CNNStages
+from sklearn_superior.utils._rows import Rows
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 _SCORE_ATTRIBUTES = (
@@ -104,10 +110,12 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
+        A channel that is constant there up to rounding only gets mean 0.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, in training and in the validation score. ``"balanced"``
-        weighs by the frequencies of the classes in the training part.
+        Weights of the classes, in training and in the validation score: numbers from 0
+        up, and 1 for a class that a dict does not name. ``"balanced"`` weighs by the
+        frequencies of the classes in the training part.
 
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
@@ -323,19 +331,27 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        stages = CNNStages(self, checked=True)
-        data = self._check_training(X, y, sample_weight, reset=not stages.continues)
+        with all_or_nothing(self):
+            self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
+        return self
+
+    def _fit(self, X, y, sample_weight, validation, groups):
+        continues = bool(self.warm_start) and hasattr(self, "module_")
+        start = (deepcopy(self.module_), self._encoding) if continues else None
+        stages = CNNStages(self, checked=True, start=start)
+        data = self._check_training(X, y, sample_weight, continues=continues)
         check_consistent_length(X, groups)
+        X_val, *labels_val = validation
         if X_val is not None and self.early_stopping:
-            X_val = check_windows(self, X_val, reset=False, name="X_val")
+            X_val = check_windows(self, X_val, shape=data[0].shape[1:], name="X_val")
         split = split_validation(
             self,
             Rows(*data),
-            (X_val, y_val, sample_weight_val),
+            (X_val, *labels_val),
             groups,
             validates=self.early_stopping,
         )
-        weights = ClassWeights(self.class_weight, split.train.y)
+        weights = ClassWeights(self.class_weight, split.train.y, self.classes_)
         for rows in (split.train, split.val):
             if rows is not None:
                 rows.sample_weight = weights.apply(rows.y, rows.sample_weight)
@@ -349,7 +365,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             StagedModel(self, stages=stages),
             split,
             classes=self.classes_,
-            own_classes=self._own_classes if stages.continues else None,
+            own_classes=self._encoding.classes if continues else None,
         )
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if self.early_stopping:
@@ -358,7 +374,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             key: np.array(values[: self.n_iter_])
             for key, values in self.history_.items()
         }
-        return self
 
     def _attributes_of_stage(self, model, estimator):
         """Return what makes a copy of this classifier predict as a stage."""
@@ -390,18 +405,15 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_params(self)
         continues = hasattr(self, "module_")
         X, y, sample_weight = self._check_training(
-            X, y, sample_weight, reset=not continues, classes=classes, n_least=1
+            X, y, sample_weight, continues=continues, classes=classes, n_least=1
         )
-        with self._threads():
-            trainer = vars(self).get("_trainer")
-            if trainer is None or isinstance(trainer, bytes):
-                self._trainer = self._make_trainer(X, continues=continues)
-                self.module_ = self._trainer.module
-            if isinstance(trainer, bytes):  # from a pickle
-                self._trainer.load_state(self._torch().load_tensors(trainer))
-            weight = ClassWeights(self.class_weight, y).apply(y, sample_weight)
-            data = self._trainer.place(*self._encode(X, y, weight))
-            loss = float(self._trainer.train_epoch(*data))
+        weights = ClassWeights(self.class_weight, y, self.classes_)
+        if not continues:
+            self._encoding = Encoding(X, self.classes_, standardize=self.standardize)
+        data = self._encoding.encode(X, y, weights.apply(y, sample_weight))
+        with use_threads(self.n_jobs):
+            self._take_up_training()
+            loss = float(self._trainer.train_epoch(*self._trainer.place(*data)))
         if not np.isfinite(loss):
             raise ValueError(
                 f"Training diverged: the loss is {loss}. Try a smaller learning_rate, "
@@ -413,6 +425,16 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for name in _SCORE_ATTRIBUTES:  # of other weights
             vars(self).pop(name, None)
         return self
+
+    def _take_up_training(self):
+        """Make the trainer, in the state of the last epoch if there was one."""
+        state = vars(self).get("_trainer")
+        if state is None or isinstance(state, bytes):
+            module = vars(self).get("module_")
+            self._trainer = make_trainer(self, self._encoding, module)
+            self.module_ = self._trainer.module
+        if isinstance(state, bytes):  # from a pickle
+            self._trainer.load_state(torch_training().load_tensors(state))
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -427,28 +449,14 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y_proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self, "module_")
-        X = check_windows(self, X, reset=False)
+        X = check_windows(self, X, shape=self._encoding.shape)
         y_proba = calibrate(self, self._predict_own(X))
-        return align_columns(y_proba, self._own_classes, self.classes_)
+        return align_columns(y_proba, self._encoding.classes, self.classes_)
 
     def _predict_own(self, X):
         """Probabilities of the classes that the network knows, not calibrated."""
-        training = self._torch()
-        device = find_device(self.device, or_cpu=True)
-        n_rows = training.n_evaluation_rows(self._window_shape)
-        batches = (
-            self._scaler.transform(X[start : start + n_rows])
-            for start in range(0, len(X), n_rows)
-        )
-        with self._threads():
-            logits = training.forward(self.module_.to(device), batches, device)
-        y_proba = to_proba(logits)
-        if not np.isfinite(y_proba).all():
-            raise ValueError(
-                "X holds values that are too large for the network, in row "
-                f"{np.flatnonzero(~np.isfinite(y_proba).all(axis=1))[0]}."
-            )
-        return y_proba
+        options = {"device": self.device, "n_jobs": self.n_jobs}
+        return predict_proba(self.module_, self._encoding, X, **options)
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.
@@ -480,105 +488,22 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y_proba = self.predict_proba(X)
         return self.classes_[np.argmax(y_proba, axis=1)]
 
-    def _torch(self):
-        import_optional("torch", caller="CNNClassifier", extra="torch")
-        from sklearn_superior.neural_network import _training
-
-        return _training
-
-    def _threads(self):
-        return self._torch().use_threads(self.n_jobs)
-
-    def _check_training(
-        self, X, y, sample_weight, *, reset=True, classes=None, n_least=2
-    ):
-        """Check the data; with `reset`, take the classes from it."""
-        X = check_windows(self, X, reset=reset)
-        check_consistent_length(X, y, sample_weight)
-        y, sample_weight, present = check_target(y, sample_weight, n_least=n_least)
-        if reset:
-            vars(self).pop("module_", None)  # of other classes, if training fails
-            self.classes_ = present if classes is None else np.unique(classes)
-            self._own_classes = self.classes_
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    "classes must hold all the classes in the first call, at least "
-                    f"two. Got {self.classes_.tolist()}."
-                )
-        unknown = np.setdiff1d(present, self.classes_).tolist()
-        if unknown:
-            raise ValueError(
-                f"y must hold classes among {self.classes_.tolist()}. Got {unknown}; "
-                "all classes must be given in the first call."
-            )
-        if not (reset or classes is None):
-            if not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(
-                    f"classes must be those of the first call, "
-                    f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()}."
-                )
-        return X, y, sample_weight
-
-    def _make_trainer(self, X, *, continues):
-        """Make a trainer of a new network, or of the present one if it continues."""
-        training = self._torch()
-        device = find_device(self.device)
-        rng = check_random_state(self.random_state)
-        *seeds, init_seed = rng.randint(np.iinfo(np.int32).max, size=3).tolist()
+    def _check_training(self, X, y, sample_weight, *, continues, **options):
+        """Check the data, and take the classes from it, unless training continues."""
         if continues:
-            module = self.module_
-        else:
-            self._scaler = ChannelScaler(X if self.standardize else None)
-            module = training.build_module(
-                self.module or self._build_cnn,
-                init_seed,
-                self._window_shape,
-                len(self._own_classes),
-            )
-        return training.Trainer(
-            module,
-            device,
-            seeds,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            loss=self.loss,
-            amp=self.amp,
-            compile=self.compile,
-        )
-
-    def _build_cnn(self, n_channels, length, n_classes):
-        from sklearn_superior.neural_network._cnn_module import make_cnn
-
-        return make_cnn(
-            n_channels,
-            length,
-            n_classes,
-            channels=self.channels,
-            kernel_size=self.kernel_size,
-            hidden=self.hidden,
-            dropout=self.dropout,
-        )
-
-    def _encode(self, X, y, sample_weight):
-        """Return what the trainer takes: windows, numbers of classes, weights."""
-        used = np.isin(y, self._own_classes)
-        if sample_weight is not None:  # there is nothing to learn of the others
-            used &= sample_weight > 0
-        if not used.all():
-            X, y = X[used], y[used]
-            sample_weight = None if sample_weight is None else sample_weight[used]
-        codes = np.searchsorted(self._own_classes, y)
-        if sample_weight is not None:
-            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
-        return self._scaler.transform(X), codes, sample_weight
+            options |= {"shape": self._encoding.shape, "known": self.classes_}
+        *data, classes = check_training(self, X, y, sample_weight, **options)
+        if not continues:
+            vars(self).pop("module_", None)  # of other classes, if training fails
+            self.classes_ = classes
+        return data
 
     def __getstate__(self):
         state = dict(super().__getstate__())  # a copy: it may be that of the instance
         if "module_" in state:  # loads where the device is missing
             state["module_"] = deepcopy(self.module_).cpu()
         if "_trainer" in state and not isinstance(self._trainer, bytes):
-            state["_trainer"] = self._torch().dump_tensors(self._trainer.state())
+            state["_trainer"] = torch_training().dump_tensors(self._trainer.state())
         return state
 
     def __sklearn_tags__(self):

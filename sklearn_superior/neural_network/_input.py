@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
@@ -10,6 +11,7 @@ from sklearn_superior.early_stopping._training import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
 )
+from sklearn_superior.utils._rows import check_target
 from sklearn_superior.utils._sklearn_compat import Interval
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
@@ -63,61 +65,143 @@ def check_params(model):
         )
 
 
-def check_windows(estimator, X, *, reset, name="X"):
-    """Check windows of shape (n, length) or (n, channels, length)."""
+def check_windows(estimator, X, *, shape=None, name="X"):
+    """Check windows of shape (n, length) or (n, channels, length).
+
+    `shape` is that of a window in training, None in the first call.
+    """
     # With shorter windows some of the weights of a filter would never see a value.
     least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
     n_dim = getattr(X, "ndim", None)
-    if not reset and n_dim in (2, 3) and n_dim != estimator._n_dim:
+    if shape is not None and n_dim in (2, 3) and n_dim != 1 + len(shape):
         raise ValueError(
-            f"{name} must have {estimator._n_dim} dimensions, as in training. "
+            f"{name} must have {1 + len(shape)} dimensions, as in training. "
             f"Got {n_dim}."
         )
     try:
         X = validate_data(
             estimator,
             X,
-            reset=reset,
+            reset=shape is None,
             allow_nd=True,
             dtype=(np.float64, np.float32),
-            ensure_min_features=least if reset else 1,
+            ensure_min_features=least if shape is None else 1,
         )
     except ValueError as exc:
-        if "inhomogeneous" not in str(exc):
-            raise
-        raise ValueError(f"{name} must hold windows of equal length: {exc}") from exc
-    shape = (1, *X.shape[1:]) if X.ndim == 2 else X.shape[1:]
-    if len(shape) != 2:
+        raise _explained(exc, name) from exc
+    if X.ndim not in (2, 3):
         raise ValueError(
             f"{name} must be of shape (n_samples, length) or (n_samples, channels, "
             f"length). Got {X.shape}."
         )
-    if shape[1] < least:
+    n_channels, length = as_channels(X.shape[1:])
+    if length < least:
         raise ValueError(
             f"{name} must hold windows of at least {least} time steps for "
-            f"kernel_size={estimator.kernel_size}. Got {shape[1]}."
+            f"kernel_size={estimator.kernel_size}. Got {length}."
         )
-    if shape[0] < 1:
+    if n_channels < 1:
         raise ValueError(f"{name} must have at least one channel. Got {X.shape}.")
-    if reset:
-        estimator._window_shape, estimator._n_dim = shape, X.ndim
-    elif shape != estimator._window_shape:
+    if shape is not None and X.shape[1:] != shape:
         raise ValueError(
-            f"{name} must hold windows of (channels, length) "
-            f"{estimator._window_shape}, as in training. Got {shape}."
+            f"{name} must hold windows of (channels, length) {as_channels(shape)}, as "
+            f"in training. Got {as_channels(X.shape[1:])}."
         )
     return X
 
 
-class ClassWeights:
-    """Weights of the classes, from the labels of the training part."""
+def as_channels(shape):
+    """Return channels and length of a window, which has one channel if it has none."""
+    return (1, *shape) if len(shape) == 1 else tuple(shape)
 
-    def __init__(self, class_weight, y):
+
+def _explained(error, name):
+    """Return an error of scikit-learn in words that fit windows."""
+    if "inhomogeneous" in str(error):
+        return ValueError(f"{name} must hold windows of equal length: {error}")
+    if "contains NaN" in str(error):
+        return ValueError(
+            f"{name} contains NaN, which the network cannot take. Fill missing values "
+            "first: sklearn.impute.SimpleImputer fills recordings, a column for each "
+            "channel, before they are cut into windows, and also windows of shape "
+            "(n_samples, channels * length) in a pipeline."
+        )
+    return error
+
+
+def check_training(
+    estimator, X, y, sample_weight, *, shape=None, known=None, classes=None, n_least=2
+):
+    """Check training data; return it with the classes.
+
+    Parameters
+    ----------
+    estimator : CNNClassifier
+        Its parameters define what the data must be.
+
+    X, y, sample_weight : array-like
+        The data.
+
+    shape : tuple, default=None
+        Shape of a window in earlier training.
+
+    known : ndarray, default=None
+        The classes of earlier training.
+
+    classes : array-like, default=None
+        All classes that may ever come.
+
+    n_least : int, default=2
+        How many classes `y` must have.
+    """
+    X = check_windows(estimator, X, shape=shape)
+    check_consistent_length(X, y, sample_weight)
+    y, sample_weight, present = check_target(y, sample_weight, n_least=n_least)
+    given = None if classes is None else np.unique(classes)
+    if known is None:
+        known = present if given is None else given
+        if len(known) < 2:
+            raise ValueError(
+                "classes must hold all the classes in the first call, at least two. "
+                f"Got {known.tolist()}."
+            )
+    elif not (given is None or np.array_equal(given, known)):
+        raise ValueError(
+            f"classes must be those of the first call, {known.tolist()}. "
+            f"Got {given.tolist()}."
+        )
+    unknown = np.setdiff1d(present, known).tolist()
+    if unknown:
+        raise ValueError(
+            f"y must hold classes among {known.tolist()}. Got {unknown}; all classes "
+            "must be given in the first call."
+        )
+    return X, y, sample_weight, known
+
+
+class ClassWeights:
+    """Weights of the classes, from the labels of the training part.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        The parameter of the classifier.
+
+    y : ndarray
+        Labels of the training part.
+
+    classes : ndarray, default=None
+        All classes, if they are known: a dict must have no others.
+    """
+
+    def __init__(self, class_weight, y, classes=None):
         self.by_class = class_weight
-        if isinstance(class_weight, str):
-            classes = np.unique(y)
-            weights = compute_class_weight(class_weight, classes=classes, y=y)
-            self.by_class = dict(zip(classes.tolist(), weights, strict=True))
+        if isinstance(class_weight, dict):
+            _check_class_weight(class_weight, classes)
+        elif class_weight is not None:
+            present = np.unique(y)
+            weights = compute_class_weight(class_weight, classes=present, y=y)
+            self.by_class = dict(zip(present.tolist(), weights, strict=True))
 
     def apply(self, y, sample_weight):
         """Multiply weights of samples by those of classes; classes not listed: 1."""
@@ -125,6 +209,74 @@ class ClassWeights:
             return sample_weight
         weight = np.array([self.by_class.get(label, 1.0) for label in y.tolist()])
         return weight if sample_weight is None else weight * sample_weight
+
+
+def _check_class_weight(class_weight, classes):
+    for label, weight in class_weight.items():
+        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+        if not (is_number and np.isfinite(weight) and weight >= 0):
+            raise ValueError(
+                "The 'class_weight' parameter must hold numbers from 0 up, without NaN "
+                f"or infinity. Got {weight!r} for {label!r}."
+            )
+    if classes is not None:
+        unknown = [k for k in class_weight if k not in set(classes.tolist())]
+        if unknown:
+            raise ValueError(
+                "The 'class_weight' parameter must have keys among the classes, "
+                f"{classes.tolist()}. Got {unknown}."
+            )
+
+
+class Encoding:
+    """What turns windows and labels into what a network takes.
+
+    Parameters
+    ----------
+    X : ndarray
+        Windows of the training part.
+
+    classes : ndarray
+        The classes that the network knows.
+
+    standardize : bool
+        Whether to standardise the channels.
+    """
+
+    def __init__(self, X, classes, *, standardize):
+        self.shape, self.classes = X.shape[1:], classes
+        self.scaler = ChannelScaler(X if standardize else None)
+
+    @property
+    def window_shape(self):
+        """Number of channels and length."""
+        return as_channels(self.shape)
+
+    def transform(self, X):
+        """Return windows as the network takes them."""
+        return self.scaler.transform(X)
+
+    def encode(self, X, y, sample_weight):
+        """Return windows, numbers of classes, and weights with a mean of 1.
+
+        Samples of other classes, or without weight, are left out: there is nothing to
+        learn of them.
+        """
+        used = np.isin(y, self.classes)
+        if sample_weight is not None:
+            used &= sample_weight > 0
+        if not used.any():
+            raise ValueError(
+                "y must hold at least one sample with positive weight, those of its "
+                "class included. Got none."
+            )
+        if not used.all():
+            X, y = X[used], y[used]
+            sample_weight = None if sample_weight is None else sample_weight[used]
+        codes = np.searchsorted(self.classes, y)
+        if sample_weight is not None:
+            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
+        return self.transform(X), codes, sample_weight
 
 
 class ChannelScaler:
@@ -135,12 +287,16 @@ class ChannelScaler:
         if X is not None:
             axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
             shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
-            largest = float(max(X.max(), -X.min()))
+            size = np.maximum(X.max(axis=axes), -X.min(axis=axes)).astype(np.float64)
+            largest = float(size.max())
             unit = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
             X = X if unit == 1.0 else X / unit  # squares must not overflow
             self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)
-            scale = unit * X.std(axis=axes, dtype=np.float64).reshape(shape)
-            self.scale = np.where(scale > 0, scale, 1.0)
+            scale = unit * X.std(axis=axes, dtype=np.float64)
+            # What rounding makes of a constant: in the values, and in sums over them.
+            n_values = X.size // size.size
+            noise = max(np.finfo(X.dtype).eps, n_values * np.finfo(np.float64).eps)
+            self.scale = np.where(scale > noise * size, scale, 1.0).reshape(shape)
 
     def transform(self, X):
         """Return windows of shape (n, channels, length) in single precision."""

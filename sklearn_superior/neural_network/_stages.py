@@ -5,13 +5,20 @@ from copy import copy
 from time import perf_counter
 
 import numpy as np
-from scipy.special import softmax
 
 from sklearn_superior.early_stopping.stages import Checkpointed, Stages
 from sklearn_superior.neural_network._input import (
     ClassWeights,
+    Encoding,
     check_params,
+    check_training,
     check_windows,
+)
+from sklearn_superior.neural_network._network import (
+    make_trainer,
+    to_proba,
+    torch_training,
+    use_threads,
 )
 from sklearn_superior.utils._warnings import warn
 
@@ -19,16 +26,31 @@ from sklearn_superior.utils._warnings import warn
 class CNNStages(Checkpointed, Stages):
     """`CNNClassifier`: a stage is an epoch.
 
-    With warm_start=True a classifier that is fitted continues with its network.
+    It takes the parameters from the classifier, and hands over to it the network and
+    the encoding of the data: the attributes `module_` and `_encoding`.
 
     Parameters
     ----------
     estimator : CNNClassifier
         What is trained.
 
-    checked : bool
+    checked : bool, default=False
         Whether the data is checked, and the weights of the classes are in those of
         the samples.
+
+    start : tuple of torch.nn.Module and Encoding, default=None
+        The network to continue with, and what it takes. None: a new one.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        What the network takes.
+
+    trainer : Trainer
+        The network in training.
+
+    losses, times : list of float
+        Training loss and seconds of each epoch.
     """
 
     unit = "epoch"
@@ -48,23 +70,25 @@ class CNNStages(Checkpointed, Stages):
     rounding = 1e-4  # single precision
     packages = ("torch",)
 
-    def __init__(self, estimator, *, checked=False):
+    def __init__(self, estimator, *, checked=False, start=None):
         check_params(estimator)
         super().__init__(estimator)
         self._checked = checked
-        self.continues = bool(estimator.warm_start) and hasattr(estimator, "module_")
+        self._module, self.encoding = (None, None) if start is None else start
         self.losses, self.times = [], []
         self._best = self._data = None
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         if self._data is None:
             self._begin(X, y, sample_weight)
-        model, trainer = self.estimator, self.trainer
+        trainer = self.trainer
         if X_val is not None:
             if not self._checked:
-                X_val = check_windows(model, X_val, reset=False, name="X_val")
-            (X_val,) = trainer.place(model._scaler.transform(X_val))
-        with model._threads():
+                X_val = check_windows(
+                    self.estimator, X_val, shape=self.encoding.shape, name="X_val"
+                )
+            (X_val,) = trainer.place(self.encoding.transform(X_val))
+        with use_threads(self.estimator.n_jobs):
             for epoch in range(self.n_done, self.n_stages):
                 start = perf_counter()
                 loss = trainer.train_epoch(*self._data)
@@ -81,14 +105,16 @@ class CNNStages(Checkpointed, Stages):
         """Make the trainer, and the data as it takes it."""
         model = self.estimator
         if not self._checked:
-            X, y, sample_weight = model._check_training(X, y, sample_weight)
+            X, y, sample_weight, model.classes_ = check_training(
+                model, X, y, sample_weight
+            )
             sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
-        elif not self.continues:
-            model._own_classes = np.unique(y)
-        with model._threads():
-            self.trainer = model._make_trainer(X, continues=self.continues)
-            self._data = self.trainer.place(*model._encode(X, y, sample_weight))
-        model.module_ = self.trainer.module
+        if self.encoding is None:
+            self.encoding = Encoding(X, np.unique(y), standardize=model.standardize)
+        with use_threads(model.n_jobs):
+            self.trainer = make_trainer(model, self.encoding, self._module)
+            self._data = self.trainer.place(*self.encoding.encode(X, y, sample_weight))
+        model.module_, model._encoding = self.trainer.module, self.encoding
 
     def _diverged(self, epoch):
         advice = "Try a smaller learning_rate, or look for huge values in X."
@@ -112,14 +138,13 @@ class CNNStages(Checkpointed, Stages):
         self._best = self.trainer.weights()
 
     def keep(self, stage):
-        self.trainer.module.load_state_dict(self._best)
+        self.trainer.load_weights(self._best)
 
     def snapshot(self):
         return copy(self.estimator)  # with a copy of the network
 
     def dump(self):
-        from sklearn_superior.neural_network._training import dump_tensors
-
+        dump_tensors = torch_training().dump_tensors
         last = {
             "trainer": self.trainer.state(),
             "losses": self.losses,
@@ -131,8 +156,7 @@ class CNNStages(Checkpointed, Stages):
         return models
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        from sklearn_superior.neural_network._training import load_tensors
-
+        load_tensors = torch_training().load_tensors
         last = load_tensors(models["last"])
         losses, times = list(last["losses"]), list(last["times"])
         if not len(losses) == len(times) == n_done:
@@ -140,20 +164,11 @@ class CNNStages(Checkpointed, Stages):
         self._begin(X, y, sample_weight)
         if "best" in models:
             self._best = load_tensors(models["best"])
-            self.trainer.module.load_state_dict(
-                self._best
-            )  # an error if it does not fit
+            self.trainer.load_weights(self._best)  # an error if it does not fit
         self.trainer.load_state(last["trainer"])
         self.losses, self.times, self.n_done = losses, times, n_done
 
     def initial_state(self):
-        from sklearn_superior.neural_network._training import dump_tensors
-
-        if not self.continues:
+        if self._module is None:
             return b""
-        return dump_tensors(self.estimator.module_.state_dict())
-
-
-def to_proba(logits):
-    """Probabilities in double precision, on the host."""
-    return softmax(logits.cpu().numpy().astype(np.float64), axis=1)
+        return torch_training().network_bytes(self._module)

@@ -64,7 +64,8 @@ def build_module(build, seed, window_shape, n_classes):
                 f"torch.nn.Module. It returned {module!r}."
             )
         try:  # here, because lazy layers draw their weights now
-            shape = tuple(forward(module, [torch.zeros(2, *window_shape)], "cpu").shape)
+            with torch.no_grad():  # what they draw in inference mode cannot be trained
+                shape = tuple(module.eval()(torch.zeros(2, *window_shape)).shape)
         except Exception as exc:
             raise ValueError(
                 "The 'module' parameter must build a network that takes float32 "
@@ -100,7 +101,7 @@ def _send(tensor, device):
 
 
 @flush_tiny_numbers()
-@torch.inference_mode()
+@torch.no_grad()  # not inference mode: what a network stores then cannot be trained
 def forward(module, batches, device):
     """Return the outputs for some batches, as one tensor on the device."""
     module.eval()
@@ -213,14 +214,20 @@ class Trainer:
         return forward(self.module, batches, self.device)
 
     def weights(self):
-        """Return a copy of the weights, on the device."""
-        state = self.module.state_dict()
-        return {name: tensor.clone() for name, tensor in state.items()}
+        """Return a copy of weights and buffers, on the device."""
+        return {
+            part: {name: tensor.clone() for name, tensor in tensors.items()}
+            for part, tensors in network_state(self.module).items()
+        }
+
+    def load_weights(self, weights):
+        """Take over what `weights` returned; an error if it does not fit."""
+        load_network_state(self.module, weights, self.device)
 
     def state(self):
         """Return all that is needed to resume."""
         return {
-            "module": self.module.state_dict(),
+            "module": network_state(self.module),
             "optimizer": self.optimizer.state_dict(),
             "order": self.order.get_state(),
             "dropout": self.dropout.get_state(),
@@ -232,7 +239,7 @@ class Trainer:
 
         On another kind of device the numbers that dropout draws are others.
         """
-        self.module.load_state_dict(state["module"])
+        self.load_weights(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         for param, values in self.optimizer.state.items():
             # A kernel that takes their size for granted would end the process.
@@ -242,6 +249,46 @@ class Trainer:
         self.order.set_state(state["order"])
         if state["device"] == self.device.type:
             self.dropout.set_state(state["dropout"])
+
+
+def network_state(module):
+    """Return weights and buffers of a network, also buffers that are not persistent.
+
+    A network computes with these as with all others; torch only leaves them out of
+    `state_dict`.
+    """
+    saved = module.state_dict()
+    others = {name: b for name, b in module.named_buffers() if name not in saved}
+    return {"saved": saved, "others": others}
+
+
+def network_bytes(module):
+    """Return bytes that are the same for the same weights and buffers."""
+    parts = []
+    for part, tensors in network_state(module).items():
+        for name, tensor in tensors.items():
+            head = f"{part} {name} {tensor.dtype} {tuple(tensor.shape)} "
+            values = tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
+            parts += [head.encode(), values.numpy().tobytes()]
+    return b"".join(parts)
+
+
+@torch.no_grad()
+def load_network_state(module, state, device):
+    """Give a network on a device the weights and buffers of `network_state`."""
+    module.load_state_dict(state["saved"])
+    present = network_state(module)["others"]
+    for name in present.keys() | state["others"].keys():
+        value, before = state["others"].get(name), present.get(name)
+        owner, _, own_name = name.rpartition(".")
+        owner = module.get_submodule(owner)
+        if before is None and getattr(owner, own_name) is not None:
+            raise ValueError(f"{name} is no buffer of the network")
+        if value is None or before is None or before.shape != value.shape:
+            value = None if value is None else value.to(device, copy=True)
+            setattr(owner, own_name, value)
+        else:
+            before.copy_(value)
 
 
 def dump_tensors(state):

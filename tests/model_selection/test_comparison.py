@@ -14,7 +14,14 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, brier_score_loss, f1_score, log_loss
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    f1_score,
+    log_loss,
+    make_scorer,
+)
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -116,15 +123,19 @@ def plain_scores(y, proba):
     }
 
 
-def brute_choice(scores, patience):
+def brute_choice(scores, tie_scores, patience):
     """Best stage of all, and best one before the patience ran out."""
-    best = stop = int(np.argmax(scores))
+
+    def best_of(n):
+        return max(range(n), key=lambda k: (scores[k], tie_scores[k]))
+
+    best = best_of(len(scores))
     for k in range(len(scores)):
         so_far = int(np.argmax(scores[: k + 1]))
-        if k - so_far >= patience:
-            stop = so_far
-            return best, stop, k + 1
-    return best, stop, len(scores)
+        flat = [j for j in range(k + 1) if np.all(scores[: j + 1] == scores[0])][-1]
+        if k - max(so_far, flat) >= patience:
+            return best, best_of(k + 1), k + 1
+    return best, best, len(scores)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -166,7 +177,8 @@ def test_equals_brute_force(name):
         target_val, target_test = ([s["target"] for s in part] for part in (val, test))
         for rule in ALL_RULES:
             scores = trajectory.validation[rule]
-            best, stop, n_seen = brute_choice(scores, 2)
+            log_losses = [s["log_loss"] for s in val]
+            best, stop, n_seen = brute_choice(scores, log_losses, 2)
             for selection, stage, n in (("CP", best, N_STAGES), ("ES", stop, n_seen)):
                 row = rows[trajectory.fold, trajectory.repeat, rule, selection]
                 assert (row["iteration"], row["n_iter"]) == (stage, n)
@@ -343,10 +355,10 @@ def test_a_class_that_training_lacks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rules": "brier"}, "'rules'.*list of str or a dict.*'brier'"),
+        ({"rules": "brier"}, "'rules'.*list of .*str or scorer, or a dict.*'brier'"),
         ({"rules": []}, "'rules'.*at least one"),
-        ({"rules": 5}, "'rules'.*list of str or a dict.*5"),
-        ({"rules": ["brier", len]}, "'rules'.*list of str"),
+        ({"rules": 5}, "'rules'.*list of .*str or scorer, or a dict.*5"),
+        ({"rules": ["brier", 5]}, "'rules'.*list of .*str or scorer"),
         ({"rules": ["brier", "brier"]}, "'rules'.*different names"),
         ({"rules": {"target": "accuracy"}}, "'rules'.*none of them 'target'"),
         ({"rules": {"mine": 3}}, r"rules\['mine'\].*Got 3"),
@@ -497,6 +509,101 @@ def test_masks_are_rows():
         for cv in (masks, [np.sort(rows) for rows in parts])
     )
     assert by_mask.records == by_rows.records
+
+
+def test_two_masks_are_rows_as_three_are():
+    X, y = numbered()
+    masks = [np.arange(40) >= 15, np.arange(40) < 15]
+    by_mask, by_rows, by_lists = (
+        compare_stopping_rules(failing(), X, y, cv=[cv], random_state=0)
+        for cv in (
+            masks,
+            [np.flatnonzero(mask) for mask in masks],
+            [mask.tolist() for mask in masks],
+        )
+    )
+    assert by_mask.records == by_rows.records == by_lists.records
+    (trajectory,) = by_mask.trajectories
+    assert trajectory.n_rows == {"train": 20, "validation": 5, "test": 15}
+
+
+def test_scorers_in_lists_and_names_in_dicts():
+    X, y = make_data()
+    kappa = make_scorer(cohen_kappa_score)
+    run = {"cv": 2, "random_state": 0}
+    mixed = compare_stopping_rules(
+        make_hgb(), X, y, rules={"k": kappa, "ll": "log_loss", "last": "last"}, **run
+    )
+    listed = compare_stopping_rules(
+        make_hgb(), X, y, rules=[kappa, "log_loss", "last"], **run
+    )
+    assert mixed.rules == ["k", "ll", "last"]
+    assert listed.rules == ["cohen_kappa_score", "log_loss", "last"]
+    for a, b in zip(mixed.records, listed.records, strict=True):
+        assert a["iteration"] == b["iteration"]
+        assert a["test_score"] == b["test_score"]
+    with pytest.raises(ValueError, match=r"names of rules, .*\['cohen_kappa_score'\]"):
+        compare_stopping_rules(make_hgb(), X, y, rules=[kappa], scoring=[kappa])
+
+
+def test_ties_are_broken_by_the_log_loss_of_the_validation_part():
+    X, y = make_data()
+    parts = np.arange(0, 200), np.arange(200, 220), np.arange(220, 240)
+    (trajectory,) = compare_stopping_rules(
+        make_hgb(), X, y, cv=[parts], rules=["accuracy", "brier"], random_state=0
+    ).trajectories
+    stages = saved_stages("hgb", trajectory.seed, X[:200], y[:200], X[200:220])
+    scores = [plain_scores(y[200:220], proba) for proba in stages]
+    best = max(s["accuracy"] for s in scores)
+    tied = [k for k, s in enumerate(scores) if s["accuracy"] == best]
+    expected = max(tied, key=lambda k: scores[k]["log_loss"])
+    assert expected != tied[0]
+    assert trajectory.choose("accuracy", "CP")[0] == expected
+
+
+def seeded_models():
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    catboost = pytest.importorskip("catboost")
+    few = {"n_estimators": 4, "n_jobs": 1}
+    light = {"subsample": 0.5, "subsample_freq": 1, "verbose": -1}
+    light |= {"min_child_samples": 5, **few}
+    yield lightgbm.LGBMClassifier(**light, random_state=3)
+    yield lightgbm.LGBMClassifier(**light, seed=3)
+    yield lightgbm.LGBMClassifier(**light, random_seed=3)
+    yield lightgbm.LGBMClassifier(**light, bagging_seed=3)
+    yield xgboost.XGBClassifier(subsample=0.5, random_state=3, **few)
+    yield xgboost.XGBClassifier(subsample=0.5, seed=3, **few)
+    yield catboost.CatBoostClassifier(
+        iterations=4, random_seed=3, allow_writing_files=False
+    )
+    yield make_pipeline(
+        StandardScaler(), lightgbm.LGBMClassifier(**light, bagging_seed=3)
+    )
+    yield make_pipeline(StandardScaler(), xgboost.XGBClassifier(subsample=0.5, seed=3))
+
+
+def test_seeds_under_any_name_differ_between_repeats():
+    X, y = make_data()
+    masks = [np.arange(240) % 3 == k for k in range(3)]
+    for model in seeded_models():
+        run = {"cv": [masks], "n_repeats": 3, "rules": ["log_loss"]}
+        one, again = (
+            compare_stopping_rules(model, X, y, random_state=0, **run) for _ in range(2)
+        )
+        scores = {tuple(t.test["log_loss"]) for t in one.trajectories}
+        assert len(scores) == 3, model
+        assert scores == {tuple(t.test["log_loss"]) for t in again.trajectories}
+
+
+def test_single_precision_with_a_calibrated_judge_does_not_warn():
+    X, y = make_data()
+    model = make_xgboost()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        comparison = compare_stopping_rules(
+            model, X, y, cv=3, scoring=["f1_macro", "calibrated_log_loss"]
+        )
+    assert not comparison.errors
 
 
 def test_scores_that_are_not_there():

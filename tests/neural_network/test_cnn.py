@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -144,7 +144,7 @@ def test_the_loss_in_the_history_is_the_mean_over_the_epoch(data):
     model.set_params(learning_rate=1e-12, batch_size=1000).fit(X, y)
     model.module_.train()  # batch normalisation as in training
     with torch.no_grad():
-        logits = model.module_(torch.from_numpy(model._scaler.transform(X)))
+        logits = model.module_(torch.from_numpy(model._encoding.transform(X)))
         codes = torch.from_numpy(np.searchsorted(model.classes_, y))
         expected = torch.nn.functional.cross_entropy(logits, codes).item()
     assert model.history_["train_loss"][0] == pytest.approx(expected, rel=1e-5)
@@ -154,16 +154,18 @@ def test_standardises_with_the_training_part_only(data):
     X, y, X_val, y_val = data
     plain = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
     shifted = small_cnn().fit(X, y, X_val=X_val + 1e3, y_val=y_val)
-    np.testing.assert_array_equal(plain._scaler.mean, shifted._scaler.mean)
-    np.testing.assert_allclose(plain._scaler.mean.ravel(), X.mean(axis=(0, 2)))
-    np.testing.assert_allclose(plain._scaler.scale.ravel(), X.std(axis=(0, 2)))
-    scaled = plain._scaler.transform(X)
+    np.testing.assert_array_equal(
+        plain._encoding.scaler.mean, shifted._encoding.scaler.mean
+    )
+    np.testing.assert_allclose(plain._encoding.scaler.mean.ravel(), X.mean(axis=(0, 2)))
+    np.testing.assert_allclose(plain._encoding.scaler.scale.ravel(), X.std(axis=(0, 2)))
+    scaled = plain._encoding.transform(X)
     np.testing.assert_allclose(scaled.mean(axis=(0, 2)), 0, atol=1e-6)
     X_const = X.copy()
     X_const[:, 1] = 7
     assert np.isfinite(small_cnn(max_iter=1).fit(X_const, y).predict_proba(X)).all()
     off = small_cnn(standardize=False, max_iter=1).fit(X, y)
-    np.testing.assert_array_equal(off._scaler.transform(X), X.astype(np.float32))
+    np.testing.assert_array_equal(off._encoding.transform(X), X.astype(np.float32))
 
 
 def test_units_do_not_matter_when_standardised(data):
@@ -295,13 +297,23 @@ def test_data_frames_for_both_parts_warn_of_nothing(data):
     assert list(model.feature_names_in_) == list(frames[0].columns)
 
 
-def test_a_failed_fit_leaves_no_network_of_other_classes(data):
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_failed_fit_leaves_the_old_network_whole(data, warm_start):
     X, y, *_ = data
-    model = small_cnn(max_iter=1).fit(X, y)
+    model = small_cnn(max_iter=1, warm_start=warm_start).fit(X, y)
+    before = model.predict_proba(X)
+
+    def fails(estimator, X, y):
+        raise RuntimeError("the scorer failed")
+
+    with pytest.raises(RuntimeError, match="the scorer failed"):
+        model.set_params(scoring=fails).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    model.set_params(warm_start=False, device="cuda:7")
     with pytest.raises(ValueError, match="'device' parameter"):
-        model.set_params(device="cuda:7").fit(X, np.arange(len(y)) % 4)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
+        model.fit(X[:, :, :10], np.arange(len(y)) % 4)
+    model.set_params(device="cpu")
+    np.testing.assert_array_equal(model.predict_proba(X), before)
 
 
 def test_validation_weights_are_in_the_score(data):
@@ -618,17 +630,14 @@ def test_resume_of_another_network_is_refused(data, tmp_path):
     assert same.fit(X, y).n_iter_ == 3
 
 
-def test_the_fingerprint_of_a_module_is_that_of_its_code():
-    from functools import partial
-
-    from sklearn_superior.early_stopping._identity import stable_text
-
-    assert stable_text(lambda c, n, k: Perceptron(c, n, 5)) != stable_text(
-        lambda c, n, k: Perceptron(c, n, 6)
+def test_a_network_without_a_name_cannot_resume(data, tmp_path):
+    X, y, *_ = data
+    model = small_cnn(
+        max_iter=2, module=lambda c, n, k: Perceptron(c, n, k), checkpoint_dir=tmp_path
     )
-    part = partial(Perceptron, length=3)
-    assert stable_text(part) == stable_text(partial(Perceptron, length=3))
-    assert "0x" not in stable_text(part)
+    with pytest.warns(UserWarning, match="cannot resume.*parameter module.*lambda"):
+        model.fit(X, y)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -726,4 +735,5 @@ def test_a_class_that_only_validation_has(data):
     assert model.predict_proba(X_val).shape == (len(X_val), 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         assert np.isfinite(small_cnn(max_iter=2).fit(X, y).best_score_)

@@ -64,14 +64,33 @@ def list_families(plan):
     )
 
 
-def as_trajectory(record, smoothing):
-    """Return the scores of a training by all rules and judges."""
+def as_trajectory(record, smoothing, *, exact=False):
+    """Return the scores of a training by all rules and judges.
+
+    Parameters
+    ----------
+    record : dict
+        The record of the training.
+
+    smoothing : int
+        Number of stages in a moving mean.
+
+    exact : bool, default=False
+        Whether stages that are equal are known as equal, by smoothing counts of errors
+        in place of rates, and are told apart by the log loss. False is what the
+        published report was made with: the first of equal stages, and moving means by
+        cumulative sums, which differ by rounding where they are equal.
+    """
     sizes, n_classes = record["n_rows"], record["n_classes"]
     validation, test = (
         _scores(record[part], n_classes, sizes[part]) for part in ("validation", "test")
     )
+    mean = smooth if exact else _smooth_by_sums
     for rule in ("accuracy", "refined_penalized_brier"):
-        validation[f"smoothed_{rule}"] = smooth(validation[rule], smoothing)
+        validation[f"smoothed_{rule}"] = mean(validation[rule], smoothing)
+    if exact:
+        n_errors = smooth(record["validation"]["errors"], smoothing)
+        validation["smoothed_accuracy"] = 1 - n_errors / sizes["validation"]
     job = record["job"]
     return Trajectory(
         fold=job["fold"],
@@ -83,6 +102,7 @@ def as_trajectory(record, smoothing):
         time=record["seconds"],
         n_classes=n_classes,
         temperature=np.array(record["temperature"], dtype=float),
+        tie_scores=validation["log_loss"] if exact else None,
     )
 
 
@@ -108,12 +128,21 @@ def _scores(part, n_classes, n_rows):
 def smooth(values, width):
     """Return the centred moving mean, of fewer values at the ends.
 
+    Sums are rounded once: those of the same values are equal, and those of whole
+    numbers exact.
+
     Examples
     --------
     >>> smooth([1.0, 2.0, 6.0, 3.0], 3).tolist()
     [1.5, 3.0, 3.6666666666666665, 4.5]
     """
-    values = np.asarray(values, dtype=float)
+    half = width // 2
+    windows = (values[max(k - half, 0) : k + half + 1] for k in range(len(values)))
+    return np.array([math.fsum(window) / len(window) for window in windows])
+
+
+def _smooth_by_sums(values, width):
+    """Return the centred moving mean from cumulative sums, up to their rounding."""
     half = width // 2
     sums = np.concatenate([[0.0], np.cumsum(values)])
     stages = np.arange(len(values))
@@ -132,15 +161,19 @@ class Evidence:
 
     records : list of dict
         The records.
+
+    exact : bool, default=False
+        Whether ties among stages are found exactly and broken by the log loss, see
+        `as_trajectory`.
     """
 
-    def __init__(self, plan, records):
+    def __init__(self, plan, records, *, exact=False):
         self.plan, self.records = plan, records
         groups = defaultdict(list)
         for record in records:
             job = record["job"]
             key = (job["dataset"], job["estimator"], job["loss"])
-            groups[key].append(as_trajectory(record, plan["smoothing"]))
+            groups[key].append(as_trajectory(record, plan["smoothing"], exact=exact))
         self.comparisons = {
             key: StoppingRuleComparison(
                 trajectories,

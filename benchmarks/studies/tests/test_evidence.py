@@ -10,6 +10,8 @@ from benchmarks.studies.rules import FIELDS
 from benchmarks.studies.rules.evidence import (
     PENALTIES,
     Evidence,
+    _smooth_by_sums,
+    as_trajectory,
     judge_interval,
     list_families,
     smooth,
@@ -30,6 +32,34 @@ def test_a_moving_mean_gets_shorter_at_the_ends():
     values = np.random.default_rng(0).normal(size=40)
     expected = [values[max(0, k - 7) : k + 8].mean() for k in range(40)]
     np.testing.assert_allclose(smooth(values, 15), expected)
+    np.testing.assert_allclose(_smooth_by_sums(values, 15), expected)
+
+
+def test_moving_means_of_counts_are_exact():
+    rng = np.random.default_rng(0)
+    errors = np.tile(rng.integers(0, 5, size=20), 15)
+    exact = [
+        Fraction(int(sum(part)), len(part))
+        for part in (errors[max(0, k - 7) : k + 8] for k in range(300))
+    ]
+    found = smooth(errors, 15)
+    assert found.tolist() == [float(mean) for mean in exact]
+    # Rates by cumulative sums tell equal ones apart, or not, by rounding.
+    rates = _smooth_by_sums(1 - errors / 317, 15)
+    equal = [(a, b) for a in range(300) for b in range(a) if exact[a] == exact[b]]
+    assert all(found[a] == found[b] for a, b in equal)
+    assert any(rates[a] != rates[b] for a, b in equal)
+
+
+def test_exact_trajectories_break_ties_by_the_log_loss():
+    record = make_record("ble_rssi", "mlp", 0, f1=(0.5, 0.6, 0.4))
+    n_stages = len(record["validation"]["errors"])
+    record["validation"]["errors"] = [3] * n_stages
+    record["validation"]["log_loss"] = [2.0] * (n_stages - 2) + [1.0, 1.5]
+    plain, exact = (as_trajectory(record, 15, exact=value) for value in (False, True))
+    assert plain.choose("accuracy", "CP")[0] == 0
+    assert exact.choose("accuracy", "CP")[0] == n_stages - 2
+    assert exact.choose("smoothed_accuracy", "CP")[0] == n_stages - 2
 
 
 def test_contrasts_have_data_sets_as_units():

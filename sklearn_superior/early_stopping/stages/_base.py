@@ -1,6 +1,7 @@
 """The two contracts of an adapter: to train in stages, and to be checkpointed."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -188,12 +189,19 @@ class Checkpointed(ABC):
 
 
 def set_seeds(estimator, seed):
-    """Set all random states of an estimator, or of the steps of a pipeline."""
-    names = [
-        name
-        for name in estimator.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
+    """Set all seeds of an estimator and of what is in it, under any name.
+
+    These are `random_state`, `seed` and what ends in ``_seed``, such as LightGBM's
+    `bagging_seed`, if it holds a whole number or None.
+    """
+    names = []
+    for name, value in estimator.get_params().items():
+        last = name.rpartition("__")[-1]
+        is_number = isinstance(value, Integral) and not isinstance(value, bool)
+        if last == "random_state" or (
+            (last == "seed" or last.endswith("_seed")) and (value is None or is_number)
+        ):
+            names.append(name)
     estimator.set_params(**dict.fromkeys(names, seed))
 
 

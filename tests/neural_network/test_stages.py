@@ -1,0 +1,181 @@
+"""Networks of all kinds: what is kept is what was scored, also after a break."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+torch = pytest.importorskip("torch")
+
+from sklearn_superior.early_stopping import EarlyStoppingClassifier  # noqa: E402
+from sklearn_superior.metrics import neg_penalized_brier_scorer  # noqa: E402
+from sklearn_superior.model_selection import compare_stopping_rules  # noqa: E402
+from tests.neural_network.signals import make_windows, small_cnn  # noqa: E402
+
+
+class Forgetful(torch.nn.Module):
+    """Has a running mean that `state_dict` does not show."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.last = torch.nn.Linear(n_channels * length, n_classes)
+        self.register_buffer("mean", torch.zeros(n_classes), persistent=False)
+        self.register_buffer("saved", torch.zeros(()))
+
+    def forward(self, X):
+        logits = self.last(X.flatten(1))
+        if self.training:
+            self.mean += 0.02 * (logits.detach().mean(dim=0) - self.mean + 1)
+            self.saved += 1
+        return logits + 3 * self.mean * torch.tensor([1.0, -1.0, 0.0])
+
+
+class Late(Forgetful):
+    """Has a buffer that comes with the first batch, and grows."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.register_buffer("extra", None, persistent=False)
+
+    def forward(self, X):
+        logits = super().forward(X)
+        if self.training:
+            old = [] if self.extra is None else [self.extra]
+            self.extra = torch.cat([*old, 0.01 * torch.ones(1)])
+        bias = 0 if self.extra is None else self.extra.sum()
+        return logits + bias * torch.tensor([0.0, 1.0, 0.0])
+
+
+class Lazy(torch.nn.Module):
+    """Finds out its sizes by itself."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.LazyConv1d(8, 3),
+            torch.nn.LazyBatchNorm1d(),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(0.2),
+            torch.nn.Flatten(),
+            torch.nn.LazyLinear(n_classes),
+        )
+
+    def forward(self, X):
+        return self.layers(X)
+
+
+class Caching(torch.nn.Module):
+    """Stores what it has computed, also when it predicts."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.last = torch.nn.Linear(n_channels * length, n_classes)
+        self.register_buffer("ramp", None, persistent=False)
+
+    def forward(self, X):
+        if self.ramp is None or len(self.ramp) != len(X):
+            self.ramp = torch.ones(len(X), 1)
+        return self.last(X.flatten(1) * self.ramp)
+
+
+MODULES = [Forgetful, Late, Lazy, Caching]
+OPTIONS = {"learning_rate": 0.03, "n_iter_no_change": 20}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_windows(n=300)
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+seen = []
+
+
+def record_and_score(estimator, X, y):
+    seen.append(estimator.predict_proba(X))
+    return neg_penalized_brier_scorer(estimator, X, y)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_kept_network_predicts_as_it_was_scored(data, module):
+    X, y, X_val, y_val = data
+    options = {"scoring": record_and_score, "n_iter_no_change": 20}
+    model = small_cnn(module=module, learning_rate=0.1, max_iter=15)
+    for fitted in (
+        clone(model).set_params(**options),
+        EarlyStoppingClassifier(model, **options),
+    ):
+        seen.clear()
+        fitted.fit(X, y, X_val=X_val, y_val=y_val)
+        assert fitted.best_iteration_ < fitted.n_iter_ - 1  # an earlier one is kept
+        expected = seen[fitted.best_iteration_]
+        np.testing.assert_allclose(fitted.predict_proba(X_val), expected, atol=1e-6)
+        again = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(
+            again.predict_proba(X_val), fitted.predict_proba(X_val)
+        )
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_resumed_network_is_that_of_training_without_a_break(
+    data, module, early_stopping, tmp_path
+):
+    X, y, X_val, _ = data
+    options = {"module": module, "early_stopping": early_stopping, **OPTIONS}
+    whole = small_cnn(max_iter=9, **options).fit(X, y)
+    options["checkpoint_dir"] = tmp_path
+    small_cnn(max_iter=4, **options).fit(X, y)
+    for _ in range(2):  # the second time nothing is left to train
+        resumed = small_cnn(max_iter=9, resume=True, **options).fit(X, y)
+        np.testing.assert_array_equal(
+            resumed.predict_proba(X_val), whole.predict_proba(X_val)
+        )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_networks_go_on_from_a_pickle_and_from_a_fit(data, module):
+    X, y, X_val, _ = data
+    one = small_cnn(module=module, learning_rate=0.01).partial_fit(X, y)
+    other = pickle.loads(pickle.dumps(one))
+    for model in (one, other):
+        model.partial_fit(X, y).partial_fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X_val), other.predict_proba(X_val))
+    options = {"early_stopping": False, "warm_start": True, "max_iter": 2}
+    warm = small_cnn(module=module, **options).fit(X, y)
+    kept = pickle.loads(pickle.dumps(warm))
+    warm.fit(X, y)
+    np.testing.assert_array_equal(
+        kept.fit(X, y).predict_proba(X_val), warm.predict_proba(X_val)
+    )
+
+
+def test_lazy_layers_are_seeded_and_compared(data):
+    X, y, X_val, _ = data
+    one, two = (small_cnn(module=Lazy, max_iter=2).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.predict_proba(X_val), two.predict_proba(X_val))
+    comparison = compare_stopping_rules(
+        small_cnn(module=Lazy, max_iter=2), X, y, cv=2, random_state=0
+    )
+    assert len(comparison.trajectories) == 2
+    copy = clone(one)
+    assert not hasattr(copy, "module_")
+    np.testing.assert_array_equal(
+        copy.fit(X, y).predict_proba(X_val), one.predict_proba(X_val)
+    )
+
+
+def test_what_a_warm_start_continues_from_is_part_of_its_identity(data, tmp_path):
+    X, y, *_ = data
+    options = {"module": Forgetful, "warm_start": True, "max_iter": 2}
+    model = small_cnn(**options).fit(X, y)
+    model.set_params(checkpoint_dir=tmp_path)
+    kept = pickle.dumps(model)
+    model.fit(X, y)
+    same = pickle.loads(kept).set_params(resume=True)
+    assert same.fit(X, y).n_iter_ == 2
+    other = pickle.loads(kept).set_params(resume=True)
+    other.module_.mean += 1
+    with pytest.raises(ValueError, match="checkpoint"):
+        other.fit(X, y)
