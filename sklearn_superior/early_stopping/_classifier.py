@@ -72,9 +72,9 @@ class EarlyStoppingClassifier(
     resume : bool, default=False
         Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
         of training without a break. A checkpoint of another training is an error that
-        says what differs. Where training cannot resume it starts anew: with
-        `AdaBoostClassifier`, with `CatBoostClassifier`, and with XGBoost and LightGBM
-        if they draw something at random.
+        says what differs. Where training cannot resume, a warning says so and no
+        checkpoint is written: with `AdaBoostClassifier`, with `CatBoostClassifier`,
+        and with XGBoost and LightGBM if they draw something at random.
 
     random_state : int, RandomState instance or None, default=None
         Chooses the validation samples. The estimator has a seed of its own.
@@ -86,7 +86,12 @@ class EarlyStoppingClassifier(
     ----------
     estimator_ : estimator
         The fitted estimator, cut back to its best stage. An `XGBClassifier` knows the
-        classes by their numbers only. Its own probabilities are not recalibrated.
+        classes by their numbers only. Its own probabilities are not recalibrated. It
+        predicts the validation data exactly as that stage did when it was scored,
+        which `fit` verifies.
+
+    feature_importances_ : ndarray of shape (n_features,)
+        The importances of the features, where the kept estimator has them.
 
     best_iteration_ : int
         Number of the best stage, from 0.
