@@ -1,0 +1,196 @@
+"""Every kind of table against the plain array that it was made of."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sklearn_superior.utils._tables import read_array, read_numbers
+
+BIG = 2**53 + 1  # which float64 does not hold
+
+NULLABLE = {
+    "pandas": lambda v, d: pd.Series(v, dtype=d.capitalize().replace("Ui", "UI")),
+    "pandas arrow": lambda v, d: pd.Series(v, dtype=pd.ArrowDtype(arrow_type(d))),
+    "polars": lambda v, d: pl.Series(v, dtype=getattr(pl, polars_name(d))),
+    "pyarrow": lambda v, d: pa.array(v, type=arrow_type(d)),
+    "pyarrow chunks": lambda v, d: pa.chunked_array([pa.array(v, type=arrow_type(d))]),
+}
+kinds = pytest.mark.parametrize("kind", NULLABLE)
+dtypes = pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int64", "uint64", "int8"]
+)
+
+
+def arrow_type(dtype):
+    return pa.from_numpy_dtype(np.dtype(dtype))
+
+
+def polars_name(dtype):
+    return dtype.capitalize().replace("Ui", "UI")
+
+
+def values_of(dtype):
+    return [0.1, 1.0, 0.0] if "float" in dtype else [BIG if "64" in dtype else 7, 1, 0]
+
+
+@kinds
+@dtypes
+def test_columns_keep_their_dtype_and_every_digit(kind, dtype):
+    values = values_of(dtype)
+    expected = np.array(values, dtype=dtype)
+    array = read_array(NULLABLE[kind](values, dtype), "y")
+    assert type(array) is np.ndarray
+    assert array.dtype == dtype
+    assert_array_equal(array, expected)
+
+
+@kinds
+@dtypes
+def test_what_is_missing_is_an_error_or_a_mask(kind, dtype):
+    values = values_of(dtype)
+    values[1] = None
+    column = NULLABLE[kind](values, dtype)
+    with pytest.raises(ValueError, match="^y must not contain missing values"):
+        read_array(column, "y")
+    masked = read_array(column, "y", missing="mask")
+    assert masked.dtype == dtype
+    assert masked.mask.tolist() == [False, True, False]
+    assert masked.data[0] == np.array(values[0], dtype=dtype)
+    if dtype in ("int64", "uint64"):
+        with pytest.raises(ValueError, match=r"y has integers beyond 2\*\*53"):
+            read_array(column, "y", missing="nan")
+        return
+    floats = read_array(column, "y", missing="nan")
+    assert floats.dtype == (dtype if "float" in dtype else np.float64)
+    assert_array_equal(np.isnan(floats), [False, True, False])
+
+
+@kinds
+def test_frames_keep_the_dtype_of_their_columns(kind):
+    first, second = ([0.25, None, 0.5], [0.75, 0.1, None])
+    columns = {
+        "a": NULLABLE[kind](first, "float32"),
+        "b": NULLABLE[kind](second, "float32"),
+    }
+    make = {"polars": pl.DataFrame}.get(kind, pd.DataFrame)
+    frame = pa.table(columns) if "pyarrow" in kind else make(columns)
+    masked = read_array(frame, "X", missing="mask")
+    assert masked.dtype == np.float32
+    assert_array_equal(
+        masked.mask, [[False, False], [True, False], [False, True]], strict=True
+    )
+    floats = read_array(frame, "X", missing="nan")
+    assert_array_equal(floats, np.array([first, second], dtype=np.float32).T)
+
+
+def test_plain_frames_and_mixed_ones():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, 0.25]})
+    assert_array_equal(read_array(frame, "X"), frame.to_numpy())
+    plain = pd.DataFrame(np.eye(3))
+    assert_array_equal(read_array(plain, "X"), np.eye(3))
+    mixed = pd.DataFrame(
+        {"a": pd.Series([BIG], dtype="Int64"), "b": pd.Series([2**64 - 1], dtype="u8")}
+    )
+    assert read_array(mixed, "X").tolist() == [[BIG, 2**64 - 1]]
+    assert read_array(pd.DataFrame(index=range(3)), "X").shape == (3, 0)
+    text = pd.DataFrame({"a": ["x"], "b": [1]})
+    assert read_array(text, "X").tolist() == [["x", 1]]
+
+
+def test_categories_of_any_type():
+    for categories in (
+        ["b", "a"],
+        [BIG, 1],
+        pd.array([BIG, 1], dtype="Int64"),
+        [True, False],
+    ):
+        column = pd.Series(pd.Categorical(categories))
+        array = read_array(column, "y")
+        assert array.tolist() == list(categories)
+    gap = pd.Series(pd.Categorical(["a", None]))
+    with pytest.raises(ValueError, match="y must not contain missing values"):
+        read_array(gap, "y")
+    assert read_array(pl.Series(["b", "a"], dtype=pl.Categorical), "y").tolist() == [
+        "b",
+        "a",
+    ]
+
+
+def test_masked_arrays():
+    masked = np.ma.masked_equal(np.array([[1, 2], [3, 4]], dtype=np.int32), 3)
+    with pytest.raises(ValueError, match="X must not have masked values"):
+        read_array(masked, "X")
+    assert_array_equal(read_array(masked, "X", missing="mask").mask, masked.mask)
+    assert_array_equal(
+        read_array(masked, "X", missing="nan"), [[1, 2], [np.nan, 4]], strict=False
+    )
+    whole = np.ma.MaskedArray([1.0, 2.0])
+    assert type(read_array(whole, "X")) is np.ndarray
+
+
+def test_numbers_that_are_objects():
+    assert read_numbers([Decimal("0.5"), Fraction(1, 4)], "X").tolist() == [0.5, 0.25]
+    exact = read_numbers(np.array([BIG, 2**63 - 1], dtype=object), "y")
+    assert exact.tolist() == [BIG, 2**63 - 1]
+    assert read_numbers(np.array([2**70], dtype=object), "y").dtype == np.float64
+    with_none = np.array([0.5, None], dtype=object)
+    assert np.isnan(read_numbers(with_none, "X", missing="nan")[1])
+    with pytest.raises(TypeError, match="X must hold numbers. Got None"):
+        read_numbers(with_none, "X")
+    for bad in (np.array(["a", 1], dtype=object), ["a", "b"]):
+        with pytest.raises(TypeError, match="X must hold (real )?numbers"):
+            read_numbers(bad, "X")
+    masked = np.ma.MaskedArray(np.array([1, None], dtype=object), [False, True])
+    assert read_numbers(masked, "X", missing="mask").tolist() == [1, None]
+
+
+@given(
+    values=st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1)
+)
+def test_integers_are_exact_in_all_libraries(values):
+    columns = [make(values, "int64") for make in NULLABLE.values()]
+    for column in columns:
+        array = read_array(column, "y", missing="mask")
+        assert np.ma.MaskedArray(array).tolist() == values
+
+
+def test_text_is_read_as_it_was():
+    for column in (
+        pd.Series(["a", "b"]),
+        pd.Series(["a", "b"], dtype="string"),
+        pl.Series(["a", "b"]),
+        pa.array(["a", "b"]),
+    ):
+        assert read_array(column, "y").tolist() == ["a", "b"]
+    for column in (
+        pd.Series(["a", None]),
+        pd.Series(["a", None], dtype="string"),
+        pl.Series(["a", None]),
+        pa.array(["a", None]),
+    ):
+        with pytest.raises(ValueError, match="y must not contain missing values"):
+            read_array(column, "y")
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (None, TypeError, "must be array-like. Got None"),
+        ("abc", TypeError, "must be array-like. Got 'abc'"),
+        ({1: 2}, TypeError, "must be array-like"),
+        ((k for k in range(3)), TypeError, "Got a generator"),
+        ([[1, 2], [3]], ValueError, "cannot be read as an array"),
+        (["a", 1], TypeError, "labels of one type. Got 1 beside text"),
+    ],
+)
+def test_what_is_no_array(values, error, message):
+    with pytest.raises(error, match=message):
+        read_array(values, "y")
