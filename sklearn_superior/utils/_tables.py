@@ -79,7 +79,7 @@ def read_numbers(values, name, *, missing="raise"):
 
     Numbers that are held as objects (integers of any size, decimals, fractions) become
     64-bit integers if all are integers of that range, else float64. The parameters are
-    those of `read_array`; None counts as NaN with ``missing="nan"``.
+    those of `read_array`; None among objects becomes NaN.
 
     Examples
     --------
@@ -90,16 +90,14 @@ def read_numbers(values, name, *, missing="raise"):
     """
     array = read_array(values, name, missing=missing)
     if array.dtype.kind == "O":
-        array = _from_objects(array, name, missing)
+        array = _from_objects(array, name)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
     return array
 
 
-def _from_objects(array, name, missing):
+def _from_objects(array, name):
     data = array.filled(0) if isinstance(array, np.ma.MaskedArray) else array
-    if missing != "nan" and any(value is None for value in data.flat):
-        raise TypeError(f"{name} must hold numbers. Got None.")
     try:
         data = data.astype(np.float64) if not _are_integers(data) else _exact(data)
     except (TypeError, ValueError) as exc:

@@ -30,10 +30,9 @@ from sklearn_superior.metrics import (
     penalized_spherical_loss,
 )
 from sklearn_superior.metrics._d2 import D2_SCORES
-from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
 from sklearn_superior.metrics._reduce import LossSums
 from sklearn_superior.metrics._rules import RULES
-from tests.metrics.forecasts import forecasts, random_forecast
+from tests.metrics.forecasts import LOSSES, SAMPLES, forecasts, random_forecast
 
 rules = pytest.mark.parametrize("name", RULES)
 A, B = (0.33, 0.34, 0.33), (0.51, 0.49, 0.0)

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import sklearn_superior
-from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
 from sklearn_superior.metrics._rules import RULES, find_rule
 from sklearn_superior.metrics._scorer import SCORERS
-from tests.metrics.forecasts import simplex_grid
+from tests.metrics.forecasts import LOSSES, SAMPLES, simplex_grid
 
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 GRIDS = [(2, 12), (3, 12), (4, 8)]

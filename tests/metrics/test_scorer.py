@@ -47,10 +47,10 @@ from sklearn_superior.metrics import (
     penalized_brier_score_loss,
     penalized_log_loss,
 )
-from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS
 from tests.logistic_path import logistic_path, path_scores
+from tests.metrics.forecasts import LOSSES
 
 SCORING = {
     "brier": "neg_penalized_brier_score",
