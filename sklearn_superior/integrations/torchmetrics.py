@@ -43,9 +43,11 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
     full_state_update = False
     _rule = ""  # of the subclass: the name of a row of the table of rules
 
-    def __init__(self, *, penalty="paper", ties="first", scale="sum", **kwargs):
+    def __init__(self, *, penalty="paper", ties="first", **kwargs):
+        options = {"penalty": penalty, "ties": ties}
+        if len(RULES[self._rule].scales) > 1:
+            options["scale"] = kwargs.pop("scale", "sum")
         super().__init__(**kwargs)
-        options = {"penalty": penalty, "ties": ties, "scale": scale}
         check_options(RULES[self._rule], **options)
         self._options = options
         # MetricCollection takes metrics for the same if their states are equal after
@@ -150,10 +152,7 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     ties : {{"first", "split", "correct"}}, default="first"
         What is predicted when several classes share the highest probability.
 
-    scale : {scales}, default="sum"
-        Factor of the whole loss, penalty included.
-
-    **kwargs : dict
+    {scale}**kwargs : dict
         Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
 
     See Also
@@ -185,6 +184,11 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     True
     """
 
+_SCALE = """scale : str, default="sum"
+        Factor of the whole loss, penalty included, as in the function for arrays.
+
+    """
+
 
 def _make_metric(rule):
     """Return the public class of a row of the table of rules."""
@@ -193,7 +197,7 @@ def _make_metric(rule):
     doc = _DOC.format(
         loss=name.removesuffix("_loss").replace("_", " ")
         + ("" if name.endswith("score_loss") else " loss"),
-        scales="{" + ", ".join(f'"{scale}"' for scale in rule.scales) + "}",
+        scale=_SCALE if len(rule.scales) > 1 else "",
         name=name,
         class_name=class_name,
     )

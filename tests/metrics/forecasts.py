@@ -7,20 +7,31 @@ import numpy as np
 from hypothesis import strategies as st
 
 import sklearn_superior.metrics
-from sklearn_superior.metrics._reduce import mean_loss
+from sklearn_superior.metrics._reduce import mean_loss, sample_losses
 from sklearn_superior.metrics._rules import RULES, Loss
-from sklearn_superior.metrics._validation import check_options
+from sklearn_superior.metrics._validation import check_forecast, check_options
 
 # The public functions of every rule.
 LOSSES = {
     name: getattr(sklearn_superior.metrics, rule.loss_name)
     for name, rule in RULES.items()
 }
-SAMPLES = {
-    name: getattr(sklearn_superior.metrics, rule.samples_name)
-    for name, rule in RULES.items()
-    if hasattr(sklearn_superior.metrics, rule.samples_name)
-}
+
+
+def samples_of(rule):
+    """Return the function of the losses of samples, also where none is public."""
+    if hasattr(sklearn_superior.metrics, rule.samples_name):
+        return getattr(sklearn_superior.metrics, rule.samples_name)
+
+    def samples(y_true, y_proba, *, labels=None, pos_label=None, **options):
+        forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+        return sample_losses(forecast, check_options(rule, **options))
+
+    samples.__name__ = rule.samples_name
+    return samples
+
+
+SAMPLES = {name: samples_of(rule) for name, rule in RULES.items()}
 
 
 def refined_loss(name, y_true, y_proba, **options):

@@ -121,8 +121,9 @@ def test_scales():
             scale: penalized_brier_score_loss(
                 y_true, y_proba, penalty=penalty, scale=scale
             )
-            for scale in ["sum", "mean", "half"]
+            for scale in ["sum", "mean", "half", "auto"]
         }
+        assert of["auto"] == of["sum"]
         assert_allclose(of["mean"], of["sum"] / 4)
         assert_allclose(of["half"], of["sum"] / 2)
         assert_allclose(
@@ -156,6 +157,8 @@ def test_without_penalty_it_is_scikit_learns_loss(name, dtype):
             / np.linalg.norm(y_proba.astype(float), axis=1)
         ),
     }
+    if name not in references:
+        pytest.skip("no loss of scikit-learn")
     tolerance = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 2e-3}[dtype]
     assert_allclose(
         LOSSES[name](y_true, y_proba, penalty=0.0), references[name](), rtol=tolerance
@@ -529,8 +532,8 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
 
     def transfer(array, xp):
         transfers.append(tuple(array.shape))
-        values = {"loss": 3.0, "weight": 4.0}
-        return np.array(LossSums(**values).values())
+        n_terms = array.shape[0] - 8
+        return np.array(LossSums((3.0, 0.0)[:n_terms], weight=4.0).values())
 
     monkeypatch.setattr(_reduce, "to_numpy", transfer)
     proba = torch.empty(n_rows, 3, device="meta")
@@ -539,7 +542,7 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
     with config_context(array_api_dispatch=True):
         loss = LOSSES[name](y_true, proba, sample_weight=weight, labels=range(3))
     assert loss == 0.75
-    assert transfers == [(9,)]
+    assert transfers == [(10,)]
 
 
 def test_torch_tensors_without_dispatch_are_read_as_arrays():
