@@ -34,6 +34,7 @@ from sklearn_superior.early_stopping._parameters import (
 from sklearn_superior.early_stopping._progress import Progress
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
+    StageScorers,
     check_scorer,
     expand_classes,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "Checkpointed",
     "Rows",
     "StageScorer",
+    "StageScorers",
     "StagedModel",
     "Stages",
     "best_temperature",

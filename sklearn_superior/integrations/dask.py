@@ -4,7 +4,6 @@ Every block of rows is reduced to a few sums where it lies, and these are merged
 """
 
 import inspect
-import warnings
 from dataclasses import dataclass
 from functools import reduce
 from math import isnan
@@ -168,8 +167,9 @@ def _lazy_mean_loss(
     import dask.array as da
 
     check_options(rule, **options)
-    names = list(y_proba.columns) if hasattr(y_proba, "columns") else None
-    y_proba = _as_dask_array(y_proba, "y_proba")
+    given, y_proba = y_proba, _as_dask_array(y_proba, "y_proba")
+    is_frame = hasattr(given, "to_dask_array") and y_proba.ndim == 2
+    names = list(given.columns) if is_frame else None
     y_true = _in_same_blocks(y_true, "y_true", y_proba)
     arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
     if sample_weight is not None:
@@ -215,15 +215,15 @@ def _lazy_mean_loss(
 def _as_dask_array(values, name):
     import dask
     import dask.array as da
+    from dask.delayed import Delayed  # which seems to have every attribute
 
-    if hasattr(values, "to_dask_array"):  # a series or a data frame
+    if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):
         # Dask would join small partitions, in one column other than in another.
-        with (
-            dask.config.set({"optimization.tune.active": False}),
-            warnings.catch_warnings(),  # of text and categories, which become objects
-        ):
-            warnings.simplefilter("ignore", UserWarning)
-            values = values.to_dask_array()
+        with dask.config.set({"optimization.tune.active": False}):
+            # The dtype of each partition is found when it is read.
+            shape = (0, len(values.columns)) if values.ndim == 2 else 0
+            meta = np.empty(shape, dtype=object)
+            values = values.map_partitions(read_array, name, meta=meta)
     if not isinstance(values, da.Array):
         remedy = (
             " The losses in sklearn_superior.metrics are for data in memory."
@@ -362,7 +362,7 @@ def _merged(parts, *, rule, shape, pos_label, options, names):
         raise ValueError("y_proba must have at least one row. Got none.")
     classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
     classes = _classes_that_fit(classes, None, shape, pos_label)
-    if names is not None and len(shape) == 2:
+    if names is not None:
         warn_of_column_order(names, classes.tolist())
     sums = reduce(add, [part.sums for part in parts])
     total = sum(part.total(classes) for part in parts)

@@ -122,7 +122,7 @@ class Logs:
         return xp.reshape(numbers, (-1, 1)) == xp.reshape(y_index, (1, -1))
 
     def _blocks(self):
-        """Logarithms of shape (n_classes, n_rows), those of the true classes, weights."""
+        """Logarithms, those of the true classes, indices of these, and weights."""
         if not self._is_small:
             return self._make_blocks()
         if self._held is None:

@@ -31,7 +31,6 @@ __all__ = [
     "neg_penalized_brier_scorer",
     "neg_penalized_log_loss_scorer",
     "neg_penalized_spherical_scorer",
-    "prepare_scorers",
     "register_scorers",
 ]
 
@@ -185,67 +184,60 @@ class _PenalizedScorer(ProbabilityScorer):
     def prepare(self, classes, y_true, sample_weight=None):
         """Check labels and weights once; return a function of probabilities alone.
 
-        See `prepare_scorers`, of which this is the case of one scorer.
+        This is `prepare_all` of one scorer.
         """
-        scores = prepare_scorers([self], classes, y_true, sample_weight)
+        scores = self.prepare_all([self], classes, y_true, sample_weight)
         return lambda y_proba: scores(y_proba)[0]
 
+    @staticmethod
+    def prepare_all(scorers, classes, y_true, sample_weight=None):
+        """Prepare several scorers for one forecast after another of the same labels.
 
-def prepare_scorers(scorers, classes, y_true, sample_weight=None):
-    """Prepare several scorers for one forecast after another of the same labels.
+        Parameters
+        ----------
+        scorers : list of ProbabilityScorer
+            Scorers of our rules.
 
-    Parameters
-    ----------
-    scorers : list of ProbabilityScorer
-        What `get_scorer` returns for our rules.
+        classes : ndarray of shape (n_classes,)
+            The sorted classes, those of `y_true` among them: the columns of the
+            probabilities.
 
-    classes : ndarray of shape (n_classes,)
-        The sorted classes, those of `y_true` among them: the columns of the
-        probabilities.
+        y_true, sample_weight : array-like of shape (n_samples,)
+            Labels and weights.
 
-    y_true, sample_weight : array-like of shape (n_samples,)
-        Labels and weights.
+        Returns
+        -------
+        scores : callable
+            Called with probabilities as a NumPy array, it returns the list of scores;
+            greater is better. All scorers share one pass, except that those with other
+            `labels` or another `class_weight` have a pass of their own.
+        """
+        groups = {}
+        for k, scorer in enumerate(scorers):
+            options = scorer.options
+            declared = options.pop("labels", None)
+            weights = options.pop("class_weight", None)
+            declared = check_declared(() if declared is None else declared, classes)
+            added = not_among(declared, classes)
+            key = repr((added.tolist(), weights))
+            _, losses, places = groups.setdefault(key, ((added, weights), [], []))
+            losses.append(scorer.score_function.loss(**options))
+            places.append(k)
+        passes = []
+        for (added, weights), losses, places in groups.values():
+            labels = union(classes, added) if len(added) else classes
+            inputs = {"sample_weight": sample_weight, "class_weight": weights}
+            prepared = PreparedLosses(losses, y_true, labels=labels, **inputs)
+            passes.append((prepared, _column_filler(classes, labels), places))
 
-    Returns
-    -------
-    scores : callable
-        Called with probabilities as a NumPy array, it returns the list of scores;
-        greater is better. All scorers share one pass, except that those with other
-        `labels` or another `class_weight` have a pass of their own.
-    """
-    groups = {}
-    for k, scorer in enumerate(scorers):
-        options = scorer.options
-        declared, weights = (
-            options.pop("labels", None),
-            options.pop("class_weight", None),
-        )
-        declared = () if declared is None else declared
-        added = not_among(check_declared(declared, classes), classes)
-        key = repr((added.tolist(), weights))
-        _, losses, places = groups.setdefault(key, ((added, weights), [], []))
-        losses.append(scorer.score_function.loss(**options))
-        places.append(k)
-    passes = []
-    for (added, weights), losses, places in groups.values():
-        labels = union(classes, added) if len(added) else classes
-        prepared = PreparedLosses(
-            losses,
-            y_true,
-            labels=labels,
-            sample_weight=sample_weight,
-            class_weight=weights,
-        )
-        passes.append((prepared, _column_filler(classes, labels), places))
+        def scores(y_proba):
+            found = [0.0] * len(scorers)
+            for prepared, fill, places in passes:
+                for place, loss in zip(places, prepared(fill(y_proba)), strict=True):
+                    found[place] = -loss
+            return found
 
-    def scores(y_proba):
-        found = [0.0] * len(scorers)
-        for prepared, fill, places in passes:
-            for place, loss in zip(places, prepared(fill(y_proba)), strict=True):
-                found[place] = -loss
-        return found
-
-    return scores
+        return scores
 
 
 def _column_filler(classes, labels):

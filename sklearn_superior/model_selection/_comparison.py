@@ -20,7 +20,7 @@ from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
     Rows,
     StagedModel,
-    StageScorer,
+    StageScorers,
     best_temperature,
     check_target,
     validation_rows,
@@ -308,17 +308,19 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     first = next(iter(judges))
     named = {name: Judge(scorer) for name, scorer in scorers.items() if scorer}
     named |= {"target": judges[first]} | {k: v for k, v in judges.items() if k != first}
-    score = {
-        part: {
-            name: StageScorer(
-                judge.scorer, classes, take_rows(X, part_rows), y[part_rows]
-            )
-            for name, judge in named.items()
-        }
-        for part, part_rows in parts.items()
-    }
     scores = {part: {name: [] for name in named} for part in parts}
     calibrates = any(judge.is_calibrated for judge in judges.values())
+    # One pass for all that look at the same probabilities of a part.
+    score = {
+        (part, is_calibrated): StageScorers(
+            {k: v.scorer for k, v in named.items() if v.is_calibrated == is_calibrated},
+            classes,
+            take_rows(X, part_rows),
+            y[part_rows],
+        )
+        for part, part_rows in parts.items()
+        for is_calibrated in {judge.is_calibrated for judge in named.values()}
+    }
     own = np.searchsorted(classes, model.own_classes)
     temperatures = []
 
@@ -332,10 +334,11 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
             )
             calibrated[:, own] = scale_temperature(y_proba[:, own], temperature)
         temperatures.append(temperature)
-        for name, judge in named.items():
-            seen = calibrated if judge.is_calibrated else y_proba
-            for part, part_proba in zip(parts, np.split(seen, [len(val)]), strict=True):
-                scores[part][name].append(score[part][name](part_proba))
+        for (part, is_calibrated), score_part in score.items():
+            seen = calibrated if is_calibrated else y_proba
+            seen = seen[: len(val)] if part == "validation" else seen[len(val) :]
+            for name, value in score_part(seen).items():
+                scores[part][name].append(value)
         return False
 
     with limit_threads(threads):

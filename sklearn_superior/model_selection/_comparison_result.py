@@ -1,5 +1,7 @@
 """The result of a comparison of stopping rules."""
 
+from functools import cached_property
+
 import numpy as np
 
 from sklearn_superior.model_selection._penalty_path import walk_path
@@ -187,7 +189,7 @@ class StoppingRuleComparison:
             f"{len(self.trajectories)} trainings>"
         )
 
-    @property
+    @cached_property
     def records(self):
         """What each rule chose: one dict for each training, rule and selection.
 

@@ -9,7 +9,6 @@ from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 
 from sklearn_superior.early_stopping import EarlyStopper, staged_scores
 from sklearn_superior.early_stopping._training import check_scorer
-from sklearn_superior.metrics import get_scorer
 from sklearn_superior.metrics._rules import rule_names
 
 DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
@@ -221,7 +220,7 @@ def _find_scorer(name, parameter):
     if name == LAST and parameter == "rules":
         return None
     try:
-        return get_scorer(name)
+        return check_scorer(name)
     except ValueError as exc:
         known = [*rule_names(refined=True), *([LAST] if parameter == "rules" else [])]
         raise ValueError(

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 
+from sklearn_superior.datasets import list_paper_datasets
 from sklearn_superior.model_selection import (
     StoppingRuleComparison,
     Trajectory,
@@ -85,6 +86,7 @@ def collect(records):
 
 
 def _make_experiment(dataset, estimator, max_iter, records):
+    n_classes = {d.name: d.n_classes for d in list_paper_datasets()}.get(dataset)
     trajectories = {}
     for record in records:
         job = record["job"]
@@ -96,6 +98,7 @@ def _make_experiment(dataset, estimator, max_iter, records):
             seed=record["seed"],
             n_rows=record["n_rows"],
             time=record["seconds"],
+            n_classes=n_classes,
         )
         trajectories.setdefault(job["loss"], []).append(trajectory)
     return Experiment(

@@ -545,6 +545,31 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
     assert transfers == [(10,)]
 
 
+@rules
+@pytest.mark.parametrize("kind", ["Float32", "float[pyarrow]", "polars"])
+def test_nullable_frames_keep_their_dtype(name, kind):
+    """A zero in float32 costs 16, not 36, and no sum of rows is off."""
+    y_true, y_proba = random_forecast(np.random.default_rng(3), 50, 3)
+    y_proba = y_proba.astype(np.float32)
+    y_proba[0], y_true[0] = [0, 0, 1], 0
+    frame = pd.DataFrame(y_proba, columns=list("abc"))
+    frame = pl.from_pandas(frame) if kind == "polars" else frame.astype(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss = LOSSES[name](y_true, frame)
+    assert_allclose(loss, LOSSES[name](y_true, y_proba), rtol=1e-12)
+
+
+@rules
+def test_strict_arrays_of_many_blocks(name):
+    strict = pytest.importorskip("array_api_strict")
+    y_true, y_proba = random_forecast(np.random.default_rng(4), 300_001, 3)
+    arrays = strict.asarray(y_true), strict.asarray(y_proba)
+    with config_context(array_api_dispatch=True):
+        loss = LOSSES[name](*arrays)
+    assert_allclose(loss, LOSSES[name](y_true, y_proba), rtol=1e-9)
+
+
 def test_torch_tensors_without_dispatch_are_read_as_arrays():
     torch = pytest.importorskip("torch")
     y_true, y_proba = random_forecast(np.random.default_rng(16), 20, 3)
