@@ -13,7 +13,7 @@ This module is written to be shared by the folders of the package: what they nee
 metrics beyond the public names and the table of rules stands in `__all__`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -225,9 +225,12 @@ def sum_losses(forecast, losses, *, checks=True, to_host=True):
     n_classes = forecast.n_classes
     penalties = [loss.penalty_value(n_classes) for loss in losses]
     # What the losses are sums of: scores of rules, and shares of wrong predictions.
-    rules = {loss.rule.name: loss.rule for loss in losses if not loss.refined}
-    ties = [loss.ties for loss, p in zip(losses, penalties, strict=True) if p]
-    ties = list(dict.fromkeys(ties))
+    rules, ties = {}, {}
+    for loss, penalty in zip(losses, penalties, strict=True):
+        if not loss.refined:
+            rules[loss.rule.name] = loss.rule
+        if penalty:
+            ties[loss.ties] = None
 
     def terms_of(block):
         scores = [block.score(rule, forecast) for rule in rules.values()]
@@ -246,7 +249,8 @@ def sum_losses(forecast, losses, *, checks=True, to_host=True):
         total = totals[(name, loss.prior_scale) if loss.refined else name]
         total = total + penalty * totals[loss.ties] if penalty else total
         finished.append(total * loss.factor(n_classes))
-    return replace(sums, losses=tuple(finished))
+    sums.losses = tuple(finished)
+    return sums
 
 
 def _sum_refined(forecast, losses, sums):
@@ -375,7 +379,7 @@ class _Block:
             self.weight = as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
         if checks:  # the first to read the rows: what follows finds them in the cache
-            self.low = xp.min(self.proba)
+            self.low = self.proba.min() if xp is np else xp.min(self.proba)
         if xp is np:
             self._split_on_host(forecast, *memory)
         else:
@@ -446,29 +450,37 @@ class _Block:
     def sum(self, terms, forecast, checks):
         """Reduce the rows to their sums: those of the terms, and of the checks."""
         xp, weight = forecast.xp, self.weight
+        add, low, high = xp.sum, xp.min, xp.max
+        if xp is np:  # whose methods are faster than its functions
+            add, low, high = _add, np.ndarray.min, np.ndarray.max
         if weight is not None:
             terms = [term * weight for term in terms]
         sums = LossSums(
-            losses=tuple(xp.sum(term) for term in terms),
-            weight=float(self.y_index.shape[0]) if weight is None else xp.sum(weight),
+            losses=tuple([add(term) for term in terms]),
+            weight=float(self.y_index.shape[0]) if weight is None else add(weight),
             tolerance=forecast.tolerance,
         )
         if checks:
             sums.low = self.low
             if self.proba.ndim == 1:
-                sums.high = xp.max(self.proba)
+                sums.high = high(self.proba)
             else:
-                sums.high = xp.maximum(xp.max(self.top_rest), xp.max(self.p_true))
+                sums.high = xp.maximum(high(self.top_rest), high(self.p_true))
                 row_sum = column_sums(self.p_rest, xp) + self.p_true
-                sums.low_sum, sums.high_sum = xp.min(row_sum), xp.max(row_sum)
+                sums.low_sum, sums.high_sum = low(row_sum), high(row_sum)
             if weight is not None:
-                sums.low_weight = xp.min(weight)
+                sums.low_weight = low(weight)
         if xp is np:
             return sums
         dtype, device = forecast.dtype, forecast.device
         return LossSums.of(
             [xp.asarray(x, dtype=dtype, device=device) for x in sums.values()]
         )
+
+
+def _add(term):
+    """Sum of a NumPy array."""
+    return np.count_nonzero(term) if term.dtype == bool else term.sum()
 
 
 def sample_losses(forecast, loss):

@@ -13,10 +13,9 @@ LOW, HIGH = 1e-6, 1e6
 _MAX_STEPS = 200
 # Steps without a change of sign after which the search tries the end of the range.
 _PATIENCE = 8
-# Logarithms of inverse temperatures at which a better minimum could be, and around the
-# minimum that is known the part of them where none is looked for.
-_PLACES = np.linspace(0, log(HIGH), 1401)
-_INVERSES = np.exp(_PLACES)
+# How finely places are looked at where a better minimum could be, and the part around
+# the known minimum where none is looked for.
+_N_PLACES = 257
 _NEIGHBOURHOOD = 0.02
 
 
@@ -111,7 +110,7 @@ def _descend(objective, place, low, high, best=None):
         new = place + step
         new = new if low < new < high else (low + high) / 2
         new = min(max(new, least), most)
-        if abs(new - place) <= 1e-7:
+        if abs(new - place) <= 1e-6:
             place = new
             break
         place = new
@@ -124,34 +123,29 @@ def _better_place(tangents, strength, place, value):
     A minimum is possible where the slope can be zero, that is between the tangents on
     the left and on the right, and where the tangents are below the value that is known.
     """
-    if place <= 0:
+    if place <= 0 or (place < 1 and _is_alone(tangents, place)):
         return None
-    if place < 1 and _is_alone(tangents, place):
-        return None
-    tangents = sorted(tangents)
-    at, values, slopes = (np.array(column) for column in zip(*tangents, strict=True))
-    bound = values + slopes * (_INVERSES[:, np.newaxis] - np.exp(at))
-    bound = bound.max(axis=1) + strength * _PLACES**2 / 2
-    left = np.searchsorted(at, _PLACES, side="right") - 1
-    least = np.append(slopes, -np.inf)[left]  # the last one stands for no tangent
-    greatest = np.append(slopes, np.inf)[left + 1]
-    prior = strength * _PLACES
-    is_possible = (bound < value - 1e-9 * (1 + abs(value))) & (
-        np.abs(_PLACES - place) > _NEIGHBOURHOOD
-    )
-    is_possible &= _INVERSES * least + prior <= 0
-    is_end = _PLACES == _PLACES[-1]
-    is_possible &= (_INVERSES * greatest + prior >= 0) | is_end
-    # A place that was evaluated is known.
-    is_possible &= np.abs(_PLACES[:, np.newaxis] - at).min(axis=1) > 1e-9
+    at, values, slopes = np.array(sorted(tangents)).T
+    # The objective rises where the sum does, and the prior alone is too much far away.
+    most = min([*at[slopes >= 0], log(HIGH), (2 * value / strength) ** 0.5])
+    places = np.linspace(0, max(most, place), _N_PLACES)
+    inverses, prior = np.exp(places), strength * places
+    bound = values + slopes * (inverses[:, np.newaxis] - np.exp(at))
+    bound = np.maximum(bound.max(axis=1), 0) + prior * places / 2
+    left = np.searchsorted(at, places, side="right")
+    least = np.concatenate([[-np.inf], slopes])[left]
+    greatest = np.append(slopes, np.inf)[left]
+    is_possible = bound < value - 1e-9 * (1 + abs(value))
+    is_possible &= inverses * least + prior <= 0
+    is_possible &= inverses * greatest + prior >= 0
+    is_possible &= np.abs(places - place) > _NEIGHBOURHOOD
     if not is_possible.any():
         return None
     best = int(np.argmin(np.where(is_possible, bound, np.inf)))
     gaps = np.flatnonzero(~is_possible)
     before, after = gaps[gaps < best], gaps[gaps > best]
-    low = before[-1] if len(before) else 0
-    high = after[0] if len(after) else len(_PLACES) - 1
-    return _PLACES[best], _PLACES[low], _PLACES[high]
+    low = places[before[-1]] if len(before) else 0.0
+    return places[best], low, places[after[0]] if len(after) else places[-1]
 
 
 def _is_alone(tangents, place):

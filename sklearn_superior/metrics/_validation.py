@@ -85,7 +85,7 @@ def check_options(
             f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
         )
     penalty = penalty if is_name else float(penalty)
-    prior_scale = check_prior_scale(prior_scale)
+    prior_scale = check_prior_scale(prior_scale) if refined else None
     return Loss(rule, penalty, ties, scale, bool(normalize), refined, prior_scale)
 
 
