@@ -14,8 +14,11 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
     The columns of classes that it lacks are zeros. A single column, of `pos_label` of
     two classes, is returned as it is if no class is to be added.
     """
-    added = not_among(check_declared(declared, classes), classes)
-    unseen = not_among(labels_of(y_true, classes), union(classes, added))
+    added, known = classes[:0], classes
+    if len(declared):
+        added = not_among(check_declared(declared, classes), classes)
+        known = union(classes, added)
+    unseen = not_among(labels_of(y_true, classes), known)
     if len(unseen):
         warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "

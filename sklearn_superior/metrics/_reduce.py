@@ -196,10 +196,10 @@ def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
         weigh_classes(forecast, class_weight)
     sums = sum_losses(forecast, [loss])
     sums.check(forecast.label_error)
-    return loss.finish(sums.loss, sums.weight)
+    return loss.finish(sums.losses[0], sums.weight)
 
 
-def sum_losses(forecast, losses, *, checks=True, to_host=True):
+def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     """Pass over a forecast once, for all losses.
 
     Parameters
@@ -209,6 +209,10 @@ def sum_losses(forecast, losses, *, checks=True, to_host=True):
 
     losses : list of Loss
         Rules with their options, some of them maybe refined.
+
+    samples : list, default=None
+        To which the losses of the rows are added, an array for each block, without the
+        factor of the scale. There must be one loss then, not refined.
 
     checks : bool, default=True
         Whether to look for values that are not valid, for `LossSums.check`.
@@ -220,27 +224,39 @@ def sum_losses(forecast, losses, *, checks=True, to_host=True):
     Returns
     -------
     sums : LossSums
-        Without a refined loss that values which are not valid do not have.
+        Where values are not valid the refined losses are NaN.
     """
-    n_classes = forecast.n_classes
-    penalties = [loss.penalty_value(n_classes) for loss in losses]
+    xp, n_classes = forecast.xp, forecast.n_classes
     # What the losses are sums of: scores of rules, and shares of wrong predictions.
-    rules, ties = {}, {}
-    for loss, penalty in zip(losses, penalties, strict=True):
-        if not loss.refined:
-            rules[loss.rule.name] = loss.rule
-        if penalty:
+    rules, ties, penalties, refined = {}, {}, [], []
+    for loss in losses:
+        penalties.append(loss.rule.penalty(loss.penalty, n_classes))
+        if penalties[-1]:
             ties[loss.ties] = None
-
-    def terms_of(block):
-        scores = [block.score(rule, forecast) for rule in rules.values()]
-        return scores + [block.wrong(kind, forecast.xp) for kind in ties]
-
-    sums = LossSums((), weight=1.0)
-    if rules or ties or checks:
-        sums = _sum_terms(forecast, terms_of, checks=checks, to_host=to_host)
+        if loss.refined:
+            refined.append(loss)
+        else:
+            rules[loss.rule.name] = loss.rule
+    sums = None if rules or ties or checks else LossSums((), weight=1.0)
+    n_rows, memory = _block_size(forecast)
+    with np.errstate(all="ignore"):  # values that are not valid are reported later
+        for start in range(0, forecast.n_samples if sums is None else 0, n_rows):
+            rows = slice(start, min(start + n_rows, forecast.n_samples))
+            block, terms = _Block(forecast, rows, memory, checks), []
+            for rule in rules.values():
+                terms.append(rule.score(block.p_true, block.p_rest, forecast.eps, xp))
+            for kind in ties:
+                terms.append(block.wrong(kind, xp))
+            if samples is not None:
+                penalty = penalties[0] * terms[1] if ties else 0.0
+                samples.append(terms[0] + penalty)
+            part = block.sum(terms, forecast, checks)
+            sums = part if start == 0 else sums + part
+    if xp is not np:
+        n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
+        sums.n_invalid = xp.astype(n_invalid, forecast.dtype)
+        sums = sums.to_host() if to_host else sums
     totals = dict(zip([*rules, *ties], sums.losses, strict=True))
-    refined = [loss for loss in losses if loss.refined]
     if refined:
         totals |= _sum_refined(forecast, refined, sums)
     finished = []
@@ -248,7 +264,7 @@ def sum_losses(forecast, losses, *, checks=True, to_host=True):
         name = loss.rule.name
         total = totals[(name, loss.prior_scale) if loss.refined else name]
         total = total + penalty * totals[loss.ties] if penalty else total
-        finished.append(total * loss.factor(n_classes))
+        finished.append(total * loss.rule.scales[loss.scale](n_classes))
     sums.losses = tuple(finished)
     return sums
 
@@ -271,36 +287,18 @@ def _sum_refined(forecast, losses, sums):
     return totals
 
 
-def _sum_terms(forecast, terms_of, *, checks=True, to_host=True):
-    """Sum over the blocks of what `terms_of` returns for each of them."""
-    xp, sums = forecast.xp, None
-    with np.errstate(all="ignore"):  # values that are not valid are reported later
-        for block in _blocks(forecast, checks):
-            part = block.sum(terms_of(block), forecast, checks)
-            sums = part if sums is None else sums + part
-    if xp is not np:
-        n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
-        sums.n_invalid = xp.astype(n_invalid, forecast.dtype)
-        sums = sums.to_host() if to_host else sums
-    return sums
-
-
-def _blocks(forecast, checks):
-    """Yield the rows of a forecast in blocks."""
-    xp, n_samples, n_classes = forecast.xp, forecast.n_samples, forecast.n_classes
+def _block_size(forecast):
+    """Return the number of rows of a block, and memory that serves all blocks."""
+    xp, n_classes = forecast.xp, forecast.n_classes
     size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
     size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
     # Rows must not be too few where there are many classes, nor the block too large.
     n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
-    n_rows = min(n_rows, n_samples)
-    memory = None
-    if xp is np:
-        n_rows = min(n_rows, _HOST_ROWS)
-        # The same memory serves block after block.
-        memory = np.empty(n_rows * n_classes), np.arange(n_rows)
-    for start in range(0, n_samples, n_rows):
-        rows = slice(start, min(start + n_rows, n_samples))
-        yield _Block(forecast, rows, memory, checks)
+    n_rows = min(n_rows, forecast.n_samples)
+    if xp is not np:
+        return n_rows, None
+    n_rows = min(n_rows, _HOST_ROWS)
+    return n_rows, (np.empty(n_rows * n_classes), np.arange(n_rows))
 
 
 class PreparedLosses:
@@ -424,10 +422,6 @@ class _Block:
         self.p_rest = xp.where(is_true, zeros, q)
         self.top_rest = xp.max(self.p_rest, axis=0)
 
-    def score(self, rule, forecast):
-        """Score of each row by a rule, without a penalty."""
-        return rule.score(self.p_true, self.p_rest, forecast.eps, forecast.xp)
-
     def wrong(self, ties, xp):
         """Share of the penalty that each row is charged: 0, 1 or, split, between."""
         dtype = self.p_true.dtype
@@ -450,14 +444,17 @@ class _Block:
     def sum(self, terms, forecast, checks):
         """Reduce the rows to their sums: those of the terms, and of the checks."""
         xp, weight = forecast.xp, self.weight
-        add, low, high = xp.sum, xp.min, xp.max
+        low, high, totals = xp.min, xp.max, []
         if xp is np:  # whose methods are faster than its functions
-            add, low, high = _add, np.ndarray.min, np.ndarray.max
-        if weight is not None:
-            terms = [term * weight for term in terms]
+            low, high = np.ndarray.min, np.ndarray.max
+        for term in terms:
+            if weight is not None:
+                term = term * weight
+            is_count = xp is np and term.dtype == bool
+            totals.append(np.count_nonzero(term) if is_count else xp.sum(term))
         sums = LossSums(
-            losses=tuple([add(term) for term in terms]),
-            weight=float(self.y_index.shape[0]) if weight is None else add(weight),
+            losses=tuple(totals),
+            weight=float(self.y_index.shape[0]) if weight is None else xp.sum(weight),
             tolerance=forecast.tolerance,
         )
         if checks:
@@ -478,23 +475,10 @@ class _Block:
         )
 
 
-def _add(term):
-    """Sum of a NumPy array."""
-    return np.count_nonzero(term) if term.dtype == bool else term.sum()
-
-
 def sample_losses(forecast, loss):
     """Loss of every sample, on the device of the forecast."""
-    xp, n_classes, samples = forecast.xp, forecast.n_classes, []
-    penalty = loss.penalty_value(n_classes)
-
-    def keep(block):
-        losses = block.score(loss.rule, forecast)
-        if penalty:
-            losses = losses + penalty * block.wrong(loss.ties, xp)
-        samples.append(losses)
-        return []
-
-    sums = _sum_terms(forecast, keep)
+    samples = []
+    sums = sum_losses(forecast, [loss], samples=samples)
     sums.check(forecast.label_error, allow_no_weight=True)
-    return xp.concat(samples) * loss.factor(n_classes)
+    factor = loss.rule.scales[loss.scale](forecast.n_classes)
+    return forecast.xp.concat(samples) * factor

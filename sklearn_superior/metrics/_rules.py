@@ -81,14 +81,6 @@ class Loss:
     refined: bool = False
     prior_scale: float | None = PRIOR_SCALE
 
-    def penalty_value(self, n_classes):
-        """Value of the penalty for so many classes."""
-        return self.rule.penalty(self.penalty, n_classes)
-
-    def factor(self, n_classes):
-        """Factor of the whole loss for so many classes."""
-        return self.rule.scales[self.scale](n_classes)
-
     def finish(self, total, weight):
         """Mean loss from the sum and the sum of weights; the sum if asked for."""
         return float(total / weight if self.normalize else total)

@@ -50,26 +50,21 @@ class _ScoreFunction:
     """
 
     def __init__(self, name):
-        self.name = name
-
-    @property
-    def __name__(self):
-        rule, penalty = find_rule(self.name, refined=True)
-        name = rule.loss_name if penalty else rule.plain_name
-        return f"refined_{name}" if self.is_refined else name
-
-    def __repr__(self):
-        return self.__name__
+        rule, self.penalty = find_rule(name, refined=True)
+        self.rule_name, self.is_refined = rule.name, name.startswith("refined_")
 
     @property
     def rule(self):
         """The row of the table of rules."""
-        return find_rule(self.name, refined=True)[0]
+        return RULES[self.rule_name]
 
     @property
-    def is_refined(self):
-        """Whether the rule is one after recalibration."""
-        return self.name.startswith("refined_")
+    def __name__(self):
+        name = self.rule.loss_name if self.penalty else self.rule.plain_name
+        return f"refined_{name}" if self.is_refined else name
+
+    def __repr__(self):
+        return self.__name__
 
     @property
     def options(self):
@@ -79,9 +74,8 @@ class _ScoreFunction:
 
     def loss(self, **options):
         """Return the rule with the options of its loss, which are checked."""
-        rule, penalty = find_rule(self.name, refined=True)
-        options = {"penalty": penalty} | options
-        return check_options(rule, refined=self.is_refined, **options)
+        options = {"penalty": self.penalty} | options
+        return check_options(self.rule, refined=self.is_refined, **options)
 
     def __call__(
         self,
@@ -174,11 +168,10 @@ class _PenalizedScorer(ProbabilityScorer):
         labels, y_proba = with_all_classes(
             y_true, y_proba, classes, pos_label, declared
         )
-        inputs = {
-            name: options.pop(name, None) for name in ("sample_weight", "class_weight")
-        }
+        inputs = {"labels": labels, "pos_label": pos_label}
+        inputs["sample_weight"] = options.pop("sample_weight", None)
+        inputs["class_weight"] = options.pop("class_weight", None)
         loss = self.score_function.loss(**options)
-        inputs |= {"labels": labels, "pos_label": pos_label}
         return mean_loss(loss, y_true, y_proba, **inputs)
 
     def prepare(self, classes, y_true, sample_weight=None):

@@ -291,7 +291,8 @@ def _check_target(y_true, xp):
     if xp is not np:
         y_true = _check_real_on_device(y_true, "y_true", xp)
     else:
-        y_true = read_array(y_true, "y_true")
+        if type(y_true) is not np.ndarray:
+            y_true = read_array(y_true, "y_true")
         if y_true.dtype.kind not in "biufUSOT":
             raise TypeError(
                 "y_true must hold class labels: numbers, booleans or strings. "
