@@ -57,7 +57,7 @@ def measure(n_rows, labels, *, rounds=2):
     loss = penalized_brier_score_loss(y_true, y_proba, labels=labels)
     bare = y_proba.sum() + y_true.sum()
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as pool,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as pool,
         Client(pool) as client,
     ):
         first = penalized_brier_score_loss(y_true[:1], y_proba[:1], labels=range(10))

@@ -27,7 +27,6 @@ ALLOWED["replication"] = set(ALLOWED)
 SHARED = {
     "metrics._rules",
     "metrics._reduce",
-    "metrics._temperature",
     "early_stopping._training",
     "model_selection._statistics",
 }

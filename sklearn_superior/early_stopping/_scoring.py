@@ -24,7 +24,7 @@ class StageView(ClassifierMixin, BaseEstimator):
         """Return a view of the probabilities that a stage gives for `X`."""
         view = cls()
         view.classes_, view._X, view._y_proba = classes, X, y_proba
-        view._name = name
+        view._name, view._predicted = name, None
         return view
 
     def fit(self, X, y):
@@ -46,16 +46,22 @@ class StageView(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """Return the most probable classes of the stage."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        if self._predicted is None:
+            top = np.argmax(self.predict_proba(X), axis=1)
+            self._predicted = self.classes_[top]
+        return self._predicted
 
 
-class StageScorer:
+class StageScorers:
     """Score the probabilities of one stage after another on the same data.
+
+    All scorers of our rules share one pass over the probabilities, and all others one
+    view of the stage.
 
     Parameters
     ----------
-    scoring : str, callable or None
-        Any scorer; None is the penalized Brier score.
+    scorers : dict of str to str, callable or None
+        Any scorers; None is the penalized Brier score.
 
     classes : ndarray of shape (n_classes,)
         The classes; one column of the probabilities for each.
@@ -67,48 +73,93 @@ class StageScorer:
         What the caller's parameter is called.
     """
 
-    def __init__(self, scoring, classes, X, y, sample_weight=None, *, name="scoring"):
-        scorer, self._name = check_scorer(scoring, name), name
+    def __init__(self, scorers, classes, X, y, sample_weight=None, *, name="scoring"):
+        scorers = {key: check_scorer(scorer, name) for key, scorer in scorers.items()}
+        self._names, self._name = list(scorers), name
         _check_same_type(y, classes)
-        if not np.isin(y, classes).any():
+        labels = np.unique(y)
+        is_known = np.isin(labels, classes)
+        if not is_known.any():
             raise ValueError(
                 "The validation data must have classes of the training data. "
-                f"Got {np.unique(y).tolist()} and {classes.tolist()}."
+                f"Got {labels.tolist()} and {classes.tolist()}."
             )
         # Classes that only the validation data has count with probability 0.
-        self._classes, self._all_classes = classes, np.union1d(classes, y)
-        if len(self._all_classes) > len(classes):
-            unseen = np.setdiff1d(y, classes).tolist()
+        self._classes, self._all_classes = classes, np.union1d(classes, labels)
+        if not is_known.all():
             warn(
-                f"The validation data has classes that training has not: {unseen}. "
-                "They count with probability 0.",
+                "The validation data has classes that training has not: "
+                f"{labels[~is_known].tolist()}. They count with probability 0.",
             )
-        if isinstance(scorer, ProbabilityScorer):
-            self._score = scorer.prepare(self._all_classes, y, sample_weight)
-            return
-        options = {}
+        ours = {k: s for k, s in scorers.items() if isinstance(s, ProbabilityScorer)}
+        self._ours, self._pass = list(ours), None
+        if ours:
+            first = next(iter(ours.values()))
+            self._pass = first.prepare_all(
+                list(ours.values()), self._all_classes, y, sample_weight
+            )
+        self._others = {k: s for k, s in scorers.items() if k not in ours}
+        self._options = {}
         if sample_weight is not None:
-            _check_takes_weights(scorer, name)
-            options["sample_weight"] = sample_weight
-
-        def score_view(y_proba):
-            view = StageView.of(self._all_classes, X, y_proba, name)
-            return scorer(view, X, y, **options)
-
-        self._score = score_view
+            for scorer in self._others.values():
+                _check_takes_weights(scorer, name)
+            self._options["sample_weight"] = sample_weight
+        self._X, self._y = X, y
+        self._lacking = np.setdiff1d(self._all_classes, labels).tolist()
 
     def __call__(self, y_proba):
-        """Return the score; greater is better, and NaN if a probability is."""
+        """Return the scores; greater is better, and NaN if a probability is."""
         if np.isnan(y_proba).any():  # training has failed, but had better stages before
-            return np.nan
+            return dict.fromkeys(self._names, np.nan)
         y_proba = align_columns(y_proba, self._classes, self._all_classes)
-        score = self._score(y_proba)
+        scores = {}
+        if self._pass is not None:
+            scores = dict(zip(self._ours, self._pass(y_proba), strict=True))
+        if self._others:
+            view = StageView.of(self._all_classes, self._X, y_proba, self._name)
+            for key, scorer in self._others.items():
+                scores[key] = self._score(scorer, view)
+        return {name: scores[name] for name in self._names}
+
+    def _score(self, scorer, view):
+        try:
+            score = scorer(view, self._X, self._y, **self._options)
+        except ValueError as exc:
+            if not self._lacking:
+                raise
+            raise ValueError(
+                f"The {self._name!r} parameter must be a scorer of data that lacks "
+                f"classes: the data that is scored has none of {self._lacking}. Got "
+                f"{scorer!r}, which raises: {exc} Take a rule such as 'log_loss', "
+                "'brier' or 'penalized_brier', which knows the classes, or give the "
+                "metric all of them: make_scorer(metric, labels=classes, ...)."
+            ) from exc
         try:
             return float(score)
         except (TypeError, ValueError) as exc:
             raise ValueError(
                 f"The {self._name!r} parameter must return a number. Got {score!r}."
             ) from exc
+
+
+class StageScorer(StageScorers):
+    """Score the probabilities of one stage after another by one scorer.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        Any scorer; None is the penalized Brier score.
+
+    classes, X, y, sample_weight, name
+        As in `StageScorers`.
+    """
+
+    def __init__(self, scoring, classes, X, y, sample_weight=None, *, name="scoring"):
+        super().__init__({name: scoring}, classes, X, y, sample_weight, name=name)
+
+    def __call__(self, y_proba):
+        """Return the score; greater is better, and NaN if a probability is."""
+        return super().__call__(y_proba)[self._name]
 
 
 def _check_same_type(y, classes):
@@ -135,13 +186,25 @@ def _check_takes_weights(scorer, name):
         )
 
 
+# Scorers of scikit-learn that do not know the classes, and ours with the same numbers.
+_SAME_NUMBERS = {
+    "neg_log_loss": ("log_loss", {}),
+    "neg_brier_score": ("brier", {"scale": "auto"}),
+}
+
+
 def check_scorer(scoring, name="scoring"):
-    """Return the scorer that `scoring` means; `name` is that of the parameter."""
+    """Return the scorer that `scoring` means; `name` is that of the parameter.
+
+    ``"neg_log_loss"`` and ``"neg_brier_score"`` are our plain rules, whose numbers are
+    the same and which score data that lacks a class, too.
+    """
     if scoring is None:
         scoring = "neg_penalized_brier_score"
     if isinstance(scoring, str):
+        rule, options = _SAME_NUMBERS.get(scoring, (scoring, {}))
         try:
-            return get_scorer(scoring)
+            return get_scorer(rule, **options)
         except ValueError as exc:
             known = str(exc).partition("must be")[2]
             raise ValueError(

@@ -40,6 +40,7 @@ from sklearn_superior.early_stopping._parameters import (
 from sklearn_superior.early_stopping._progress import Progress
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
+    StageScorers,
     align_columns,
     check_scorer,
 )
@@ -55,6 +56,7 @@ from sklearn_superior.utils._warnings import warn
 __all__ = [
     "STOPPING_CONSTRAINTS",
     "StageScorer",
+    "StageScorers",
     "StagedModel",
     "best_temperature",
     "calibrate",

@@ -9,7 +9,6 @@ from sklearn_superior.metrics._reduce import (
     sum_losses,
 )
 from sklearn_superior.metrics._rules import find_rule
-from sklearn_superior.metrics._temperature import refined_sums
 
 
 class RuleMetric:
@@ -21,22 +20,27 @@ class RuleMetric:
         Name of a rule, for example ``"penalized_brier"`` or ``"log_loss"``.
 
     **options : dict
-        Options of the loss: `penalty`, `ties`, `scale`.
+        Options of the loss: `penalty`, `ties`, and `scale` if the rule has several;
+        `prior_scale` of a refined rule.
     """
 
     def __init__(self, rule, **options):
-        table_row, penalty = find_rule(rule, refined=True)
-        allowed = {"penalty", "ties"} | (
-            {"scale"} if len(table_row.scales) > 1 else set()
-        )
+        row, penalty = find_rule(rule, refined=True)
+        self.rule = rule
+        allowed = set(row.options) - {"normalize"}
+        allowed |= {"prior_scale"} if self.is_refined else set()
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of rule={rule!r} are {sorted(allowed)}. "
                 f"Got {sorted(options)}."
             )
-        self.rule = rule
         self._options = {"penalty": penalty, "ties": "first"} | options
-        check_options(table_row, **self._options)
+        self._loss()
+
+    def _loss(self):
+        """Return the rule with its options."""
+        row, _ = find_rule(self.rule, refined=True)
+        return check_options(row, refined=self.is_refined, **self._options)
 
     @property
     def __name__(self):
@@ -57,16 +61,14 @@ class RuleMetric:
         """Sum over the rows, of which there may be none."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
-            return LossSums(loss=0.0, weight=0.0)
+            return LossSums((0.0,), weight=0.0)
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
         inputs = {
             "sample_weight": None if weight is None or len(weight) == 0 else weight,
             "labels": np.arange(n_classes),
         }
         forecast = check_forecast(y_true, y_proba, **inputs)
-        row, _ = find_rule(self.rule, refined=True)
-        sum_up = refined_sums if self.is_refined else sum_losses
-        return sum_up(forecast, row, **self._options)
+        return sum_losses(forecast, [self._loss()])
 
     def __deepcopy__(self, memo):
         return self  # it never changes, and CatBoost copies what clone compares

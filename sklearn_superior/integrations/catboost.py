@@ -17,9 +17,8 @@ class EvalMetric(RuleMetric):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
-        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
-        ``"refined_penalized_log_loss"``.
+        one of these without ``"penalized_"``; after recalibration any of them with
+        ``"refined_"`` before it.
 
     loss_function : {"Logloss", "MultiClass", "MultiClassOneVsAll"}, default=None
         The loss that CatBoost minimises, of which the metric is not informed. None is
@@ -27,7 +26,8 @@ class EvalMetric(RuleMetric):
         the scores look like those of ``"MultiClassOneVsAll"``.
 
     **options : dict
-        Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.
+        Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
+        `prior_scale` after recalibration.
 
     Notes
     -----

@@ -3,8 +3,8 @@
 Every block of rows is reduced to a few sums where it lies, and these are merged.
 """
 
-import warnings
-from dataclasses import dataclass, replace
+import inspect
+from dataclasses import dataclass
 from functools import reduce
 from math import isnan
 from operator import add
@@ -13,41 +13,24 @@ import numpy as np
 
 from sklearn_superior.metrics._reduce import (
     LossSums,
-    as_host_array,
     check_forecast,
     check_labels,
     check_options,
     encode_labels,
     sum_losses,
     unique_labels,
+    warn_of_column_order,
 )
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.utils._optional import import_optional
-
-__all__ = [
-    "penalized_brier_score_loss",
-    "penalized_log_loss",
-    "penalized_spherical_loss",
-]
+from sklearn_superior.utils._tables import read_array
 
 _HOW_TO_KNOW_SIZES = (
     "Divide the data alike, or pass arrays of known sizes: "
     "array.compute_chunk_sizes(), frame.to_dask_array().compute_chunk_sizes()."
 )
 
-
-def penalized_brier_score_loss(
-    y_true,
-    y_proba,
-    *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    penalty="paper",
-    ties="first",
-    scale="sum",
-):
-    """Penalized Brier score of Dask arrays and data frames; lower is better.
+_DOC = """{summary} of Dask arrays and data frames; lower is better.
 
     Parameters
     ----------
@@ -69,14 +52,13 @@ def penalized_brier_score_loss(
     pos_label : int, float, bool or str, default=None
         The class of a single column of `y_proba`. If None, the greater label.
 
-    penalty : {"paper", "minimal"} or float, default="paper"
-        Added to the loss of every wrong prediction.
+    penalty : {{"paper", "minimal"}} or float, default="paper"
+        Added to the loss of every wrong prediction; 0 is the loss without a penalty.
 
-    ties : {"first", "split", "correct"}, default="first"
+    ties : {{"first", "split", "correct"}}, default="first"
         What counts as wrong when several classes share the highest probability.
 
-    scale : {"sum", "mean", "half"}, default="sum"
-        Factor of the whole loss, penalty included.
+    {option}
 
     Returns
     -------
@@ -87,7 +69,7 @@ def penalized_brier_score_loss(
 
     See Also
     --------
-    sklearn_superior.metrics.penalized_brier_score_loss : The loss in memory.
+    sklearn_superior.metrics.{name} : The loss in memory.
 
     Notes
     -----
@@ -98,188 +80,76 @@ def penalized_brier_score_loss(
     Examples
     --------
     >>> import dask.array as da
-    >>> from sklearn_superior.integrations.dask import penalized_brier_score_loss
+    >>> import sklearn_superior.metrics
+    >>> from sklearn_superior.integrations.dask import {name}
     >>> y_true = da.from_array([1, 1], chunks=1)
     >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
-    >>> loss = penalized_brier_score_loss(y_true, y_proba, labels=[0, 1, 2])
-    >>> float(loss)
-    0.92013
+    >>> loss = {name}(y_true, y_proba, labels=[0, 1, 2])
+    >>> in_memory = sklearn_superior.metrics.{name}(
+    ...     y_true.compute(), y_proba.compute(), labels=[0, 1, 2]
+    ... )
+    >>> abs(float(loss) - in_memory) < 1e-12
+    True
     """
-    return _lazy_mean_loss(
-        RULES["brier"],
+
+_OPTIONS = {
+    "scale": """scale : str, default="sum"
+        Factor of the whole loss, penalty included, see the loss in memory.""",
+    "normalize": """normalize : bool, default=True
+        Return the weighted mean if True, else the weighted sum.""",
+}
+
+
+def _make_loss(rule):
+    """Return the public function of a row of the table of rules."""
+    option = rule.options[-1]
+
+    def loss(
         y_true,
         y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        scale=scale,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        **options,
+    ):
+        unknown = sorted(options.keys() - set(rule.options))
+        if unknown:
+            raise TypeError(
+                f"{rule.loss_name} has the options {list(rule.options)}. Got {unknown}."
+            )
+        return _lazy_mean_loss(
+            rule,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            **options,
+        )
+
+    loss.__name__ = loss.__qualname__ = rule.loss_name
+    loss.__doc__ = _DOC.format(
+        summary=rule.loss_name.removesuffix("_loss").replace("_", " ").capitalize()
+        + ("" if rule.loss_name.endswith("score_loss") else " loss"),
+        name=rule.loss_name,
+        option=_OPTIONS[option],
     )
+    parameters = list(inspect.signature(loss).parameters.values())[:-1]
+    defaults = {"penalty": "paper", "ties": "first"}
+    defaults |= {"scale": "sum"} if option == "scale" else {"normalize": True}
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in defaults.items()
+    ]
+    loss.__signature__ = inspect.Signature(parameters)
+    return loss
 
 
-def penalized_log_loss(
-    y_true,
-    y_proba,
-    *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    penalty="paper",
-    ties="first",
-    normalize=True,
-):
-    """Penalized log loss of Dask arrays and data frames; lower is better.
-
-    Parameters
-    ----------
-    y_true : dask array, series or data frame, or array-like
-        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
-
-    y_proba : dask array, series or data frame
-        Predicted probabilities of shape (n_samples, n_classes), with the columns in
-        the order of the sorted labels, whatever their names are in a data frame; or
-        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
-
-    sample_weight : dask array or series, or array-like, default=None
-        Sample weights.
-
-    labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`. A block that lacks
-        classes is then scored once more for each of them: pass `labels` if many do.
-
-    pos_label : int, float, bool or str, default=None
-        The class of a single column of `y_proba`. If None, the greater label.
-
-    penalty : {"paper", "minimal"} or float, default="paper"
-        Added to the loss of every wrong prediction.
-
-    ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
-
-    normalize : bool, default=True
-        Return the weighted mean if True, else the weighted sum.
-
-    Returns
-    -------
-    loss : dask array of shape ()
-        The weighted mean of the losses of the samples, or their sum. It is lazy:
-        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
-        block of rows is read once, and only a few sums are transferred.
-
-    See Also
-    --------
-    sklearn_superior.metrics.penalized_log_loss : The loss in memory.
-
-    Notes
-    -----
-    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
-    empty. Where the sizes of blocks are not known, as in data frames, there must be as
-    many blocks, and as many rows in each, which is checked when the loss is computed.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn_superior.integrations.dask import penalized_log_loss
-    >>> y_true = da.from_array([1, 1], chunks=1)
-    >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
-    >>> loss = penalized_log_loss(y_true, y_proba, labels=[0, 1, 2])
-    >>> float(loss)
-    1.44539
-    """
-    return _lazy_mean_loss(
-        RULES["log_loss"],
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        normalize=normalize,
-    )
-
-
-def penalized_spherical_loss(
-    y_true,
-    y_proba,
-    *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    penalty="paper",
-    ties="first",
-    normalize=True,
-):
-    """Penalized spherical loss of Dask arrays and data frames; lower is better.
-
-    Parameters
-    ----------
-    y_true : dask array, series or data frame, or array-like
-        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
-
-    y_proba : dask array, series or data frame
-        Predicted probabilities of shape (n_samples, n_classes), with the columns in
-        the order of the sorted labels, whatever their names are in a data frame; or
-        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
-
-    sample_weight : dask array or series, or array-like, default=None
-        Sample weights.
-
-    labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`. A block that lacks
-        classes is then scored once more for each of them: pass `labels` if many do.
-
-    pos_label : int, float, bool or str, default=None
-        The class of a single column of `y_proba`. If None, the greater label.
-
-    penalty : {"paper", "minimal"} or float, default="paper"
-        Added to the loss of every wrong prediction.
-
-    ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
-
-    normalize : bool, default=True
-        Return the weighted mean if True, else the weighted sum.
-
-    Returns
-    -------
-    loss : dask array of shape ()
-        The weighted mean of the losses of the samples, or their sum. It is lazy:
-        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
-        block of rows is read once, and only a few sums are transferred.
-
-    See Also
-    --------
-    sklearn_superior.metrics.penalized_spherical_loss : The loss in memory.
-
-    Notes
-    -----
-    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
-    empty. Where the sizes of blocks are not known, as in data frames, there must be as
-    many blocks, and as many rows in each, which is checked when the loss is computed.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn_superior.integrations.dask import penalized_spherical_loss
-    >>> y_true = da.from_array([1, 1], chunks=1)
-    >>> y_proba = da.from_array([[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]], chunks=(1, 3))
-    >>> loss = penalized_spherical_loss(y_true, y_proba, labels=[0, 1, 2])
-    >>> float(loss)
-    0.57049
-    """
-    return _lazy_mean_loss(
-        RULES["spherical"],
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        normalize=normalize,
-    )
+# The public functions: one for each row of the table of rules.
+_LOSSES = {rule.loss_name: _make_loss(rule) for rule in RULES.values()}
+globals().update(_LOSSES)
+__all__ = list(_LOSSES)
 
 
 def _lazy_mean_loss(
@@ -290,15 +160,16 @@ def _lazy_mean_loss(
     sample_weight,
     labels,
     pos_label,
-    normalize=True,
     **options,
 ):
     """Dask array of the weighted mean of the losses, or of their sum."""
     import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
     import dask.array as da
 
-    check_options(rule, normalize=normalize, **options)
-    y_proba = _as_dask_array(y_proba, "y_proba")
+    check_options(rule, **options)
+    given, y_proba = y_proba, _as_dask_array(y_proba, "y_proba")
+    is_frame = hasattr(given, "to_dask_array") and y_proba.ndim == 2
+    names = list(given.columns) if is_frame else None
     y_true = _in_same_blocks(y_true, "y_true", y_proba)
     arrays = [y_true, "ik"[: y_true.ndim], y_proba, "ij"[: y_proba.ndim]]
     if sample_weight is not None:
@@ -310,7 +181,7 @@ def _lazy_mean_loss(
         arrays += [sample_weight, "i"]
     shape = y_proba.shape
     if labels is not None:
-        labels = as_host_array(labels, "labels")
+        labels = read_array(labels, "labels")
         labels = _classes_that_fit(check_labels(labels), labels, shape, pos_label)
 
     parts = da.blockwise(
@@ -331,9 +202,11 @@ def _lazy_mean_loss(
         "",
         parts,
         "i",
+        rule=rule.name,
         shape=shape,
         pos_label=pos_label,
-        normalize=normalize,
+        options=options,
+        names=names,
         concatenate=True,
         meta=np.empty((), dtype=np.float64),
     )
@@ -342,15 +215,15 @@ def _lazy_mean_loss(
 def _as_dask_array(values, name):
     import dask
     import dask.array as da
+    from dask.delayed import Delayed  # which seems to have every attribute
 
-    if hasattr(values, "to_dask_array"):  # a series or a data frame
+    if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):
         # Dask would join small partitions, in one column other than in another.
-        with (
-            dask.config.set({"optimization.tune.active": False}),
-            warnings.catch_warnings(),  # of text and categories, which become objects
-        ):
-            warnings.simplefilter("ignore", UserWarning)
-            values = values.to_dask_array()
+        with dask.config.set({"optimization.tune.active": False}):
+            # The dtype of each partition is found when it is read.
+            shape = (0, len(values.columns)) if values.ndim == 2 else 0
+            meta = np.empty(shape, dtype=object)
+            values = values.map_partitions(read_array, name, meta=meta)
     if not isinstance(values, da.Array):
         remedy = (
             " The losses in sklearn_superior.metrics are for data in memory."
@@ -377,7 +250,7 @@ def _in_same_blocks(values, name, y_proba):
 
     n_rows, rows = y_proba.shape[0], y_proba.chunks[0]
     if not (hasattr(values, "to_dask_array") or isinstance(values, da.Array)):
-        values = da.from_array(as_host_array(values, name), chunks=-1)
+        values = da.from_array(read_array(values, name), chunks=-1)
     values = _as_dask_array(values, name)
     if isnan(n_rows) or isnan(values.shape[0]):
         if len(rows) != len(values.chunks[0]):
@@ -435,18 +308,17 @@ def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, op
     part = np.empty(1, dtype=object)
     if len(y_true):
         part[0] = _part(
-            RULES[rule],
-            np.asarray(y_true),
-            np.asarray(y_proba),
+            check_options(RULES[rule], **options),
+            read_array(y_true, "y_true"),
+            read_array(y_proba, "y_proba"),
             sample_weight,
             labels,
             pos_label,
-            options,
         )
     return part
 
 
-def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
+def _part(loss, y_true, y_proba, sample_weight, labels, pos_label):
     n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
     if y_true.ndim == 2 and labels is None:
         classes = np.arange(n_classes)
@@ -456,7 +328,7 @@ def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
     def sums_of(y_true, y_proba, sample_weight, labels, pos_label):
         inputs = {"sample_weight": sample_weight, "labels": labels}
         forecast = check_forecast(y_true, y_proba, pos_label=pos_label, **inputs)
-        return sum_losses(forecast, rule, **options)
+        return sum_losses(forecast, [loss])
 
     n_missing = n_classes - len(classes)
     if n_missing <= 0:  # too many are an error of `check_forecast`
@@ -484,13 +356,15 @@ def _part(rule, y_true, y_proba, sample_weight, labels, pos_label, options):
     return _Part(classes, losses, reduce(add, parts))
 
 
-def _merged(parts, *, shape, pos_label, normalize):
+def _merged(parts, *, rule, shape, pos_label, options, names):
     parts = [part for part in parts if part is not None]
     if not parts:
         raise ValueError("y_proba must have at least one row. Got none.")
     classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
     classes = _classes_that_fit(classes, None, shape, pos_label)
+    if names is not None:
+        warn_of_column_order(names, classes.tolist())
     sums = reduce(add, [part.sums for part in parts])
-    sums = replace(sums, loss=sum(part.total(classes) for part in parts))
+    total = sum(part.total(classes) for part in parts)
     sums.check()
-    return np.float64(sums.loss / sums.weight if normalize else sums.loss)
+    return np.float64(check_options(RULES[rule], **options).finish(total, sums.weight))

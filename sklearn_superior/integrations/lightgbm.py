@@ -23,12 +23,12 @@ def eval_metric(rule="penalized_brier", **options):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
-        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
-        ``"refined_penalized_log_loss"``.
+        one of these without ``"penalized_"``; after recalibration any of them with
+        ``"refined_"`` before it.
 
     **options : dict
-        Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.
+        Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
+        `prior_scale` after recalibration.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """Scoring rules as metrics of torchmetrics, for Lightning and for loops of your own."""
 
-from dataclasses import asdict
 from math import inf
 from zlib import crc32
 
 import numpy as np
 
 from sklearn_superior.metrics._reduce import (
+    NUMBERS,
     LossSums,
     check_forecast,
     check_options,
@@ -20,12 +20,9 @@ _caller = {"caller": "sklearn_superior.integrations.torchmetrics"}
 torch = import_optional("torch", **_caller, extra="torchmetrics")
 torchmetrics = import_optional("torchmetrics", **_caller, extra="torchmetrics")
 
-__all__ = ["PenalizedBrierScore", "PenalizedLogLoss"]
-
-
 # The states before the first batch: the sums of no rows.
 _NOTHING = LossSums(
-    loss=0.0,
+    (0.0,),
     weight=0.0,
     low=inf,
     high=-inf,
@@ -33,7 +30,7 @@ _NOTHING = LossSums(
     high_sum=-inf,
     low_weight=inf,
 )
-_SUMS = tuple(asdict(_NOTHING))
+_SUMS = ("loss", *NUMBERS)
 # Batches must be for the same number of classes.
 _STATES = (*_SUMS, "low_n_classes", "high_n_classes", "mark")
 
@@ -44,15 +41,19 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
+    _rule = ""  # of the subclass: the name of a row of the table of rules
 
-    def __init__(self, rule, options, kwargs):
+    def __init__(self, *, penalty="paper", ties="first", **kwargs):
+        options = {"penalty": penalty, "ties": ties}
+        if len(RULES[self._rule].scales) > 1:
+            options["scale"] = kwargs.pop("scale", "sum")
         super().__init__(**kwargs)
-        check_options(RULES[rule], **options)
-        self._rule, self._options = rule, options
+        check_options(RULES[self._rule], **options)
+        self._options = options
         # MetricCollection takes metrics for the same if their states are equal after
         # the first batch, as those of perfect predictions can be: this number differs.
-        mark = float(crc32(repr((rule, options)).encode()))
-        initial = asdict(_NOTHING)
+        mark = float(crc32(repr((self._rule, options)).encode()))
+        initial = dict(zip(_SUMS, _NOTHING.values(), strict=True))
         initial |= {"low_n_classes": inf, "high_n_classes": -inf, "mark": mark}
         for name, value in initial.items():
             merge = "sum"
@@ -76,8 +77,9 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
             labels=np.arange(n_classes),
             namespace=(namespace_of(preds), preds.device),
         )
-        batch = sum_losses(forecast, RULES[self._rule], **self._options, to_host=False)
-        sums = LossSums(*(getattr(self, name) for name in _SUMS)) + batch
+        losses = [check_options(RULES[self._rule], **self._options)]
+        batch = sum_losses(forecast, losses, to_host=False)
+        sums = LossSums.of([getattr(self, name) for name in _SUMS]) + batch
         for name, value in zip(_SUMS, sums.values(), strict=True):
             setattr(self, name, value)
         self.low_n_classes = self.low_n_classes.clamp(max=n_classes)
@@ -104,7 +106,7 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
                 f"Got {least:.0f} to {most:.0f} classes."
             )
         label_error = f"are neither class numbers below {most:.0f} nor one-hot"
-        LossSums(*sums).check(label_error, names=("target", "preds"))
+        LossSums.of(sums).check(label_error, names=("target", "preds"))
         return self.loss / self.weight
 
 
@@ -140,28 +142,23 @@ def _without_column_axis(values):
     return values[:, 0] if values.shape[1:] == (1,) else values
 
 
-class PenalizedBrierScore(_PenalizedLoss):
-    """Penalized Brier score of probabilities; lower is better.
+_DOC = """Mean {loss} of probabilities; lower is better.
 
     Parameters
     ----------
-    penalty : {"paper", "minimal"} or float, default="paper"
-        What a wrong prediction costs on top; 0 gives the Brier score.
+    penalty : {{"paper", "minimal"}} or float, default="paper"
+        What a wrong prediction costs on top; 0 gives the loss without a penalty.
 
-    ties : {"first", "split", "correct"}, default="first"
+    ties : {{"first", "split", "correct"}}, default="first"
         What is predicted when several classes share the highest probability.
 
-    scale : {"sum", "mean", "half"}, default="sum"
-        Factor of the whole loss, penalty included.
-
-    **kwargs : dict
+    {scale}**kwargs : dict
         Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
 
     See Also
     --------
-    PenalizedLogLoss : The same for the log loss.
-    sklearn_superior.metrics.penalized_brier_score_loss : The same number from arrays,
-        with the formula and more about the options.
+    sklearn_superior.metrics.{name} : The same number from arrays, with
+        the formula and more about the options.
 
     Notes
     -----
@@ -176,49 +173,39 @@ class PenalizedBrierScore(_PenalizedLoss):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_superior.integrations.torchmetrics import PenalizedBrierScore
-    >>> metric = PenalizedBrierScore()
+    >>> from sklearn_superior.integrations.torchmetrics import {class_name}
+    >>> from sklearn_superior.metrics import {name}
+    >>> metric = {class_name}()
     >>> metric.update(torch.tensor([[0.33, 0.34, 0.33]]), torch.tensor([1]))
     >>> metric.update(torch.tensor([[0.51, 0.49, 0.00]]), torch.tensor([1]))
-    >>> metric.compute().item()
-    0.92013
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> expected = {name}([1, 1], y_proba, labels=[0, 1, 2])
+    >>> abs(metric.compute().item() - expected) < 1e-6
+    True
     """
 
-    def __init__(self, *, penalty="paper", ties="first", scale="sum", **kwargs):
-        options = {"penalty": penalty, "ties": ties, "scale": scale}
-        super().__init__("brier", options, kwargs)
+_SCALE = """scale : str, default="sum"
+        Factor of the whole loss, penalty included, as in the function for arrays.
 
-
-class PenalizedLogLoss(_PenalizedLoss):
-    """Penalized log loss of probabilities; lower is better.
-
-    Parameters
-    ----------
-    penalty : {"paper", "minimal"} or float, default="paper"
-        What a wrong prediction costs on top; 0 gives the log loss.
-
-    ties : {"first", "split", "correct"}, default="first"
-        What is predicted when several classes share the highest probability.
-
-    **kwargs : dict
-        Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
-
-    See Also
-    --------
-    PenalizedBrierScore : The same for the Brier score, with more notes.
-    sklearn_superior.metrics.penalized_log_loss : The same number from arrays, with the
-        formula and more about the options.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_superior.integrations.torchmetrics import PenalizedLogLoss
-    >>> metric = PenalizedLogLoss()
-    >>> metric.update(torch.tensor([[0.33, 0.34, 0.33]]), torch.tensor([1]))
-    >>> metric.update(torch.tensor([[0.51, 0.49, 0.00]]), torch.tensor([1]))
-    >>> metric.compute().item()
-    1.44538
     """
 
-    def __init__(self, *, penalty="paper", ties="first", **kwargs):
-        super().__init__("log_loss", {"penalty": penalty, "ties": ties}, kwargs)
+
+def _make_metric(rule):
+    """Return the public class of a row of the table of rules."""
+    name = rule.loss_name
+    class_name = name.replace("score_loss", "score").title().replace("_", "")
+    doc = _DOC.format(
+        loss=name.removesuffix("_loss").replace("_", " ")
+        + ("" if name.endswith("score_loss") else " loss"),
+        scale=_SCALE if len(rule.scales) > 1 else "",
+        name=name,
+        class_name=class_name,
+    )
+    attributes = {"_rule": rule.name, "__doc__": doc, "__module__": __name__}
+    return type(class_name, (_PenalizedLoss,), attributes)
+
+
+# The public classes: one for each row of the table of rules.
+_METRICS = {metric.__name__: metric for metric in map(_make_metric, RULES.values())}
+globals().update(_METRICS)
+__all__ = list(_METRICS)

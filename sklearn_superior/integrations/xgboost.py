@@ -47,7 +47,8 @@ class _XGBoostMetric(RuleMetric):
             own = [sums.loss, sums.weight]
         except Exception as exc:  # raised when the others, who wait, know of it
             failure = exc
-        all_sums = LossSums(*collective.allreduce(np.array(own), collective.Op.SUM))
+        loss, weight = collective.allreduce(np.array(own), collective.Op.SUM)
+        all_sums = LossSums((loss,), weight)
         if failure is not None:
             raise failure
         if np.isnan(all_sums.loss):
@@ -63,12 +64,12 @@ def eval_metric(rule="penalized_brier", **options):
     ----------
     rule : str, default="penalized_brier"
         ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration ``"refined_brier"``,
-        ``"refined_log_loss"``, ``"refined_penalized_brier"`` or
-        ``"refined_penalized_log_loss"``.
+        one of these without ``"penalized_"``; after recalibration any of them with
+        ``"refined_"`` before it.
 
     **options : dict
-        Options of the loss: `penalty`, `ties`, and `scale` of the Brier score.
+        Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
+        `prior_scale` after recalibration.
 
     Returns
     -------

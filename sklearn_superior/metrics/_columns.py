@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._validation import as_host_array, shown, unique_labels
+from sklearn_superior.metrics._validation import shown, unique_labels
 from sklearn_superior.utils._sklearn_compat import array_namespace, to_numpy
+from sklearn_superior.utils._tables import read_array
 from sklearn_superior.utils._warnings import warn
 
 
@@ -13,9 +14,11 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
     The columns of classes that it lacks are zeros. A single column, of `pos_label` of
     two classes, is returned as it is if no class is to be added.
     """
-    classes = _to_host(classes, "classes")
-    added = not_among(check_declared(declared, classes), classes)
-    unseen = not_among(labels_of(y_true, classes), union(classes, added))
+    added, known = classes[:0], classes
+    if len(declared):
+        added = not_among(check_declared(declared, classes), classes)
+        known = union(classes, added)
+    unseen = not_among(labels_of(y_true, classes), known)
     if len(unseen):
         warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
@@ -32,7 +35,7 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
 
     xp, device = array_namespace(y_proba)
     if xp is np:
-        y_proba = as_host_array(y_proba, "y_proba")
+        y_proba = read_array(y_proba, "y_proba")
     if y_proba.ndim == 1:
         positive = classes[-1] if pos_label is None else pos_label
         columns = [y_proba if c == positive else 1 - y_proba for c in classes]
@@ -50,7 +53,7 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
 
 def check_declared(declared, classes):
     """Return the `labels` option of a scorer, if it fits the estimator's classes."""
-    declared = as_host_array(declared, "labels")
+    declared = read_array(declared, "labels")
     if len(declared) and _kind(declared) != _kind(classes):
         raise ValueError(
             f"The 'labels' option of the scorer must be of the type of the classes "
@@ -62,9 +65,11 @@ def check_declared(declared, classes):
 def labels_of(y_true, classes):
     """Distinct labels in `y_true`; none if it is one-hot."""
     xp, _ = array_namespace(y_true)
-    y_true = as_host_array(y_true, "y_true") if xp is np else y_true
+    y_true = read_array(y_true, "y_true") if xp is np else y_true
     if y_true.ndim != 1:
         return classes[:0]
+    if y_true.shape[0] == 0:
+        raise ValueError("y_true must hold at least one label. Got none.")
     if xp is not np:
         y_true = to_numpy(xp.unique_values(y_true), xp)
     labels = unique_labels(y_true, "y_true")
@@ -97,6 +102,7 @@ def union(*arrays):
     return unique_labels(np.concatenate(arrays), "labels")
 
 
-def _to_host(values, name):
-    xp, _ = array_namespace(values)
-    return as_host_array(values, name) if xp is np else to_numpy(values, xp)
+def classes_on_host(classes):
+    """Classes as a NumPy array: they may be a list, or a tensor on a device."""
+    xp, _ = array_namespace(classes)
+    return read_array(classes, "classes_") if xp is np else to_numpy(classes, xp)

@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._reduce import as_dtype, sum_losses
+from sklearn_superior.metrics._reduce import sum_losses
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import check_forecast, check_options
-from sklearn_superior.utils._sklearn_compat import to_numpy
+from sklearn_superior.metrics._validation import (
+    check_forecast,
+    check_options,
+    class_totals,
+)
 
 __all__ = ["d2_penalized_brier_score", "d2_penalized_log_loss_score"]
 
@@ -162,11 +165,11 @@ D2_SCORES = {
 
 def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
     """1 minus the loss over that of the class frequencies."""
-    check_options(rule, penalty=penalty, ties=ties)
+    losses = [check_options(rule, penalty=penalty, ties=ties)]
     forecast = check_forecast(y_true, y_proba, **inputs)
-    sums = sum_losses(forecast, rule, penalty=penalty, ties=ties)
+    sums = sum_losses(forecast, losses)
     sums.check(forecast.label_error)
-    frequency = _class_weights(forecast) / sums.weight
+    frequency = class_totals(forecast) / sums.weight
     if np.count_nonzero(frequency) == 1:
         raise ValueError(
             "The d2 score is not defined when y_true holds a single class: the class "
@@ -178,20 +181,6 @@ def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
         np.broadcast_to(frequency, (len(frequency),) * 2),
         sample_weight=frequency,
     )
-    of_reference = sum_losses(reference, rule, penalty=penalty, ties=ties)
+    of_reference = sum_losses(reference, losses)
     loss, reference_loss = sums.loss / sums.weight, of_reference.loss
     return float(1 - loss / (reference_loss / of_reference.weight))
-
-
-def _class_weights(forecast):
-    """Sum of the weights of each class, as a NumPy array."""
-    xp, y_index, weight = forecast.xp, forecast.y_index, forecast.sample_weight
-    if weight is not None:
-        weight = as_dtype(weight, forecast.dtype, xp)
-    if xp is np:
-        return np.bincount(y_index, weight, forecast.n_classes)
-    sums = []
-    for k in range(forecast.n_classes):
-        is_class = xp.astype(y_index == k, forecast.dtype)
-        sums.append(xp.sum(is_class if weight is None else is_class * weight))
-    return to_numpy(xp.stack(sums), xp)

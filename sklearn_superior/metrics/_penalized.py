@@ -1,12 +1,10 @@
 """The public losses: their weighted mean, and the loss of every sample.
 
-Each function looks its rule up in the table of `_rules.py` and hands over to one of the
-two functions at the end of this file, which check, pass over the data and finish.
+Each function looks its rule up in the table of `_rules.py`, checks its options and
+hands over to the pass of `_reduce.py`.
 """
 
-from collections.abc import Callable
-
-from sklearn_superior.metrics._reduce import sample_losses, sum_losses
+from sklearn_superior.metrics._reduce import mean_loss, sample_losses
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import check_forecast, check_options
 
@@ -73,10 +71,10 @@ def penalized_brier_score_loss(
         the expected error of a random choice; ``"correct"`` charges nothing if the true
         class is among them, and is *not* a proper scoring rule.
 
-    scale : {"sum", "mean", "half"}, default="sum"
+    scale : {"sum", "mean", "half", "auto"}, default="sum"
         Factor of the whole loss, penalty included: ``"sum"`` is the formula above, in
         whose units a float `penalty` is given; ``"mean"`` averages over the classes;
-        ``"half"`` halves, as scikit-learn does for two classes.
+        ``"half"`` halves; ``"auto"`` halves for two classes, as scikit-learn does.
 
     Returns
     -------
@@ -99,16 +97,14 @@ def penalized_brier_score_loss(
     >>> penalized_brier_score_loss([1, 1], y_proba, labels=[0, 1, 2])
     0.92013
     """
+    loss = check_options(RULES["brier"], penalty=penalty, ties=ties, scale=scale)
     return mean_loss(
-        RULES["brier"],
+        loss,
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        scale=scale,
     )
 
 
@@ -191,16 +187,16 @@ def penalized_log_loss(
     >>> penalized_log_loss([1, 1], y_proba, labels=[0, 1, 2])
     1.44539
     """
+    loss = check_options(
+        RULES["log_loss"], penalty=penalty, ties=ties, normalize=normalize
+    )
     return mean_loss(
-        RULES["log_loss"],
+        loss,
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        normalize=normalize,
     )
 
 
@@ -281,16 +277,16 @@ def penalized_spherical_loss(
     >>> penalized_spherical_loss([1, 1], y_proba, labels=[0, 1, 2])
     0.57049
     """
+    loss = check_options(
+        RULES["spherical"], penalty=penalty, ties=ties, normalize=normalize
+    )
     return mean_loss(
-        RULES["spherical"],
+        loss,
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        normalize=normalize,
     )
 
 
@@ -328,7 +324,7 @@ def penalized_brier_score_samples(
     ties : {"first", "split", "correct"}, default="first"
         What counts as wrong when several classes share the highest probability.
 
-    scale : {"sum", "mean", "half"}, default="sum"
+    scale : {"sum", "mean", "half", "auto"}, default="sum"
         Factor of the whole loss, penalty included.
 
     Returns
@@ -350,16 +346,9 @@ def penalized_brier_score_samples(
     >>> penalized_brier_score_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [0.65340, 1.18687]
     """
-    return _loss_of_each(
-        RULES["brier"],
-        y_true,
-        y_proba,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-        scale=scale,
-    )
+    loss = check_options(RULES["brier"], penalty=penalty, ties=ties, scale=scale)
+    forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+    return sample_losses(forecast, loss)
 
 
 def penalized_log_loss_samples(
@@ -414,15 +403,9 @@ def penalized_log_loss_samples(
     >>> penalized_log_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [1.07881, 1.81196]
     """
-    return _loss_of_each(
-        RULES["log_loss"],
-        y_true,
-        y_proba,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-    )
+    loss = check_options(RULES["log_loss"], penalty=penalty, ties=ties)
+    forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+    return sample_losses(forecast, loss)
 
 
 def penalized_spherical_loss_samples(
@@ -477,52 +460,6 @@ def penalized_spherical_loss_samples(
     >>> penalized_spherical_loss_samples([1, 1], y_proba, labels=[0, 1, 2]).tolist()
     [0.41116, 0.72982]
     """
-    return _loss_of_each(
-        RULES["spherical"],
-        y_true,
-        y_proba,
-        labels=labels,
-        pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
-    )
-
-
-# The functions of each rule.
-LOSSES: dict[str, Callable[..., float]] = {
-    "brier": penalized_brier_score_loss,
-    "log_loss": penalized_log_loss,
-    "spherical": penalized_spherical_loss,
-}
-SAMPLES: dict[str, Callable] = {
-    "brier": penalized_brier_score_samples,
-    "log_loss": penalized_log_loss_samples,
-    "spherical": penalized_spherical_loss_samples,
-}
-
-
-def mean_loss(
-    rule,
-    y_true,
-    y_proba,
-    *,
-    penalty,
-    ties,
-    scale="sum",
-    normalize=True,
-    sum_up=sum_losses,
-    **inputs,
-):
-    """Weighted mean of the losses, or their sum, in three steps."""
-    check_options(rule, penalty=penalty, ties=ties, scale=scale, normalize=normalize)
-    forecast = check_forecast(y_true, y_proba, **inputs)
-    sums = sum_up(forecast, rule, penalty=penalty, ties=ties, scale=scale)
-    sums.check(forecast.label_error)
-    return float(sums.loss / sums.weight if normalize else sums.loss)
-
-
-def _loss_of_each(rule, y_true, y_proba, *, penalty, ties, scale="sum", **inputs):
-    """Loss of every sample."""
-    check_options(rule, penalty=penalty, ties=ties, scale=scale)
-    forecast = check_forecast(y_true, y_proba, **inputs)
-    return sample_losses(forecast, rule, penalty=penalty, ties=ties, scale=scale)
+    loss = check_options(RULES["spherical"], penalty=penalty, ties=ties)
+    forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+    return sample_losses(forecast, loss)

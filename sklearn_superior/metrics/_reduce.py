@@ -1,50 +1,60 @@
-"""The pass over a forecast: from rows to a few sums.
+"""The pass over a forecast: from rows to a few sums, for all losses at once.
 
-The rows are read in blocks that fit the processor's cache. All that the rules, the ties
-and the checks of the values need is computed from a block while it is there, and what
-is left of it are the few numbers of a `LossSums`. From other devices than the host only
-these numbers are transferred, once, at the end.
+The rows are read in blocks that fit the processor's cache. All that the losses and the
+checks of the values need is computed from a block while it is there: the scores of each
+rule, and the shares of wrong predictions. A loss is a sum of the two, so that many
+losses cost little more than one. What is left are the few numbers of a `LossSums`. From
+other devices than the host only these numbers are transferred, once, at the end.
+
+A refined loss is that of the same forecast after its temperature, see `_logs.py`. The
+temperature does not change what is predicted, so the wrong predictions are the same.
 
 This module is written to be shared by the folders of the package: what they need of the
 metrics beyond the public names and the table of rules stands in `__all__`.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from sklearn_superior.metrics._logs import Logs
 from sklearn_superior.metrics._rules import column_sums
 from sklearn_superior.metrics._validation import (
     Forecast,
-    as_host_array,
+    as_dtype,
     check_forecast,
     check_labels,
     check_options,
     encode_labels,
+    replace_proba,
     unique_labels,
+    warn_of_column_order,
+    weigh_classes,
 )
 from sklearn_superior.utils._sklearn_compat import namespace_of, to_numpy
 from sklearn_superior.utils._warnings import warn
 
 __all__ = [
+    "NUMBERS",
     "Forecast",
     "LossSums",
-    "as_host_array",
+    "PreparedLosses",
     "check_forecast",
     "check_labels",
     "check_options",
     "encode_labels",
     "sum_losses",
     "unique_labels",
+    "warn_of_column_order",
 ]
 
 # Elements of a block: on the host 1 MiB of float64, about the cache of a core;
 # elsewhere larger, because each operation has a cost of its own.
 _HOST_BLOCK = 1 << 17
 _DEVICE_BLOCK = 1 << 19
-# At most so many rows of few classes: the vectors of a block are to fit the cache, too.
+# Vectors with one number for each row of a block must fit the cache, too.
 _HOST_ROWS = 1 << 14
 # With fewer classes a block is transposed, so that operations run over many rows at
 # once; from so many on, operations along the rows are as fast.
@@ -59,8 +69,8 @@ class LossSums:
 
     Parameters
     ----------
-    loss : float
-        Weighted sum of the losses.
+    losses : tuple of float
+        Weighted sum of each of the losses.
 
     weight : float
         Sum of the weights; the number of rows if there are none.
@@ -82,12 +92,12 @@ class LossSums:
 
     Examples
     --------
-    >>> sums = LossSums(loss=2.0, weight=3.0) + LossSums(loss=1.0, weight=1.0)
+    >>> sums = LossSums((2.0,), weight=3.0) + LossSums((1.0,), weight=1.0)
     >>> sums.loss / sums.weight
     0.75
     """
 
-    loss: Any
+    losses: tuple
     weight: Any
     n_invalid: Any = 0.0
     low: Any = 0.0
@@ -97,10 +107,16 @@ class LossSums:
     low_weight: Any = 0.0
     tolerance: Any = 0.0
 
+    @property
+    def loss(self):
+        """The first of the losses."""
+        return self.losses[0]
+
     def __add__(self, other):
-        xp = np if isinstance(self.loss, float) else namespace_of(self.loss)
+        xp = np if isinstance(self.weight, float) else namespace_of(self.weight)
+        pairs = zip(self.losses, other.losses, strict=True)
         return LossSums(
-            loss=self.loss + other.loss,
+            losses=tuple(own + more for own, more in pairs),
             weight=self.weight + other.weight,
             n_invalid=self.n_invalid + other.n_invalid,
             low=xp.minimum(self.low, other.low),
@@ -113,12 +129,23 @@ class LossSums:
 
     def to_host(self):
         """Return the same numbers as floats, after one transfer."""
-        xp = namespace_of(self.loss)
-        return LossSums(*to_numpy(xp.stack(self.values()), xp).tolist())
+        xp = namespace_of(self.weight)
+        return self.of(to_numpy(xp.stack(self.values()), xp).tolist())
 
     def values(self):
-        """Return the numbers in the order of the parameters."""
-        return [getattr(self, field.name) for field in fields(self)]
+        """Return the losses, then the other numbers in the order of the parameters."""
+        return [*self.losses, *(getattr(self, name) for name in NUMBERS)]
+
+    @classmethod
+    def of(cls, values):
+        """Return the sums from their `values`."""
+        n_losses = len(values) - len(NUMBERS)
+        return cls(tuple(values[:n_losses]), *values[n_losses:])
+
+    def are_valid(self):
+        """Tell whether `check` would raise no error."""
+        is_weighted = self.low_weight >= 0 and 0 < self.weight < float("inf")
+        return 0 <= self.low <= self.high <= 1 and is_weighted and not self.n_invalid
 
     def check(
         self, label_error="", *, names=("y_true", "y_proba"), allow_no_weight=False
@@ -158,72 +185,171 @@ class LossSums:
             )
 
 
-def sum_losses(
-    forecast,
-    rule,
-    *,
-    penalty,
-    ties,
-    scale="sum",
-    samples=None,
-    checks=True,
-    to_host=True,
-):
-    """Pass over a forecast once.
+# The numbers of a `LossSums` besides the losses.
+NUMBERS = tuple(LossSums.__slots__[1:])
+
+
+def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
+    """Weighted mean of the losses of the samples, or their sum, in three steps."""
+    forecast = check_forecast(y_true, y_proba, **inputs)
+    if class_weight is not None:
+        weigh_classes(forecast, class_weight)
+    sums = sum_losses(forecast, [loss])
+    sums.check(forecast.label_error)
+    return loss.finish(sums.losses[0], sums.weight)
+
+
+def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
+    """Pass over a forecast once, for all losses.
 
     Parameters
     ----------
     forecast : Forecast
         Labels, probabilities and weights.
 
-    rule : ScoringRule
-        A row of the table of rules.
-
-    penalty, ties, scale
-        Options of the loss.
+    losses : list of Loss
+        Rules with their options, some of them maybe refined.
 
     samples : list, default=None
-        To which the losses of the rows are added, an array for each block.
+        To which the losses of the rows are added, an array for each block, without the
+        factor of the scale. There must be one loss then, not refined.
 
     checks : bool, default=True
         Whether to look for values that are not valid, for `LossSums.check`.
 
     to_host : bool, default=True
-        Whether to transfer the sums to the host if the forecast is on another device.
+        Whether to transfer the sums to the host if the forecast is on another device,
+        as refined losses need it.
 
     Returns
     -------
     sums : LossSums
+        Where values are not valid the refined losses are NaN.
     """
-    xp, n_samples, n_classes = forecast.xp, forecast.n_samples, forecast.n_classes
-    penalty = rule.penalty(penalty, n_classes)
-    size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
-    size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
-    # Rows must not be too few where there are many classes, nor the block too large.
-    n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
-    n_rows = min(n_rows, n_samples)
-    memory = None
-    if xp is np:
-        n_rows = min(n_rows, _HOST_ROWS)
-        # The same memory serves block after block.
-        memory = np.empty(n_rows * n_classes), np.arange(n_rows)
-    sums = None
+    xp, n_classes = forecast.xp, forecast.n_classes
+    # What the losses are sums of: scores of rules, and shares of wrong predictions.
+    rules, ties, penalties, refined = {}, {}, [], []
+    for loss in losses:
+        penalties.append(loss.rule.penalty(loss.penalty, n_classes))
+        if penalties[-1]:
+            ties[loss.ties] = None
+        if loss.refined:
+            refined.append(loss)
+        else:
+            rules[loss.rule.name] = loss.rule
+    sums = None if rules or ties or checks else LossSums((), weight=1.0)
+    n_rows, memory = _block_size(forecast)
     with np.errstate(all="ignore"):  # values that are not valid are reported later
-        for start in range(0, n_samples, n_rows):
-            block = _Block(forecast, slice(start, start + n_rows), memory, checks)
-            loss = rule.score(block.p_true, block.p_rest, forecast.eps, xp)
-            if penalty:
-                loss = loss + penalty * block.wrong(ties, xp)
+        for start in range(0, forecast.n_samples if sums is None else 0, n_rows):
+            rows = slice(start, min(start + n_rows, forecast.n_samples))
+            block, terms = _Block(forecast, rows, memory, checks), []
+            for rule in rules.values():
+                terms.append(rule.score(block.p_true, block.p_rest, forecast.eps, xp))
+            for kind in ties:
+                terms.append(block.wrong(kind, xp))
             if samples is not None:
-                samples.append(loss)
-            part = block.sum(loss, forecast, checks)
-            sums = part if sums is None else sums + part
-    sums.loss = sums.loss * rule.scales[scale](n_classes)
+                penalty = penalties[0] * terms[1] if ties else 0.0
+                samples.append(terms[0] + penalty)
+            part = block.sum(terms, forecast, checks)
+            sums = part if start == 0 else sums + part
     if xp is not np:
         n_invalid = xp.asarray(forecast.n_invalid, device=forecast.device)
         sums.n_invalid = xp.astype(n_invalid, forecast.dtype)
         sums = sums.to_host() if to_host else sums
+    totals = dict(zip([*rules, *ties], sums.losses, strict=True))
+    if refined:
+        totals |= _sum_refined(forecast, refined, sums)
+    finished = []
+    for loss, penalty in zip(losses, penalties, strict=True):
+        name = loss.rule.name
+        total = totals[(name, loss.prior_scale) if loss.refined else name]
+        total = total + penalty * totals[loss.ties] if penalty else total
+        finished.append(total * loss.rule.scales[loss.scale](n_classes))
+    sums.losses = tuple(finished)
     return sums
+
+
+def _sum_refined(forecast, losses, sums):
+    """Sum the scores after the best temperatures, by rule and scale of the prior.
+
+    They are NaN if the forecast has values that are not valid.
+    """
+    totals = {(loss.rule.name, loss.prior_scale): np.nan for loss in losses}
+    if not sums.are_valid():
+        return totals
+    logs = Logs(forecast)
+    for prior_scale in {loss.prior_scale for loss in losses}:
+        rules = [loss.rule for loss in losses if loss.prior_scale == prior_scale]
+        rules = {rule.name: rule for rule in rules}
+        inverse = logs.best_inverse(prior_scale)
+        for name, total in logs.sum_scores(inverse, rules).items():
+            totals[name, prior_scale] = total
+    return totals
+
+
+def _block_size(forecast):
+    """Return the number of rows of a block, and memory that serves all blocks."""
+    xp, n_classes = forecast.xp, forecast.n_classes
+    size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
+    size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
+    # Rows must not be too few where there are many classes, nor the block too large.
+    n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
+    n_rows = min(n_rows, forecast.n_samples)
+    if xp is not np:
+        return n_rows, None
+    n_rows = min(n_rows, _HOST_ROWS)
+    return n_rows, (np.empty(n_rows * n_classes), np.arange(n_rows))
+
+
+class PreparedLosses:
+    """The mean losses of one forecast after another of the same labels.
+
+    Labels, weights and options are checked once. A call takes the pass over the
+    probabilities, a NumPy array with a column for each of the sorted `labels`, or with
+    the second of two alone. Only the values of the first forecast are checked.
+
+    Parameters
+    ----------
+    losses : list of Loss
+        Rules with their options.
+
+    y_true, labels, sample_weight
+        As in `check_forecast`.
+
+    class_weight : dict or "balanced", default=None
+        As in `weigh_classes`.
+    """
+
+    def __init__(
+        self, losses, y_true, *, labels, sample_weight=None, class_weight=None
+    ):
+        self._losses = losses
+        uniform = np.broadcast_to(1 / len(labels), (len(y_true), len(labels)))
+        self._forecast = check_forecast(
+            y_true, uniform, sample_weight=sample_weight, labels=labels
+        )
+        if class_weight is not None:
+            weigh_classes(self._forecast, class_weight)
+        weight = self._forecast.sample_weight
+        sums = LossSums((), weight=float(len(y_true)))
+        if weight is not None:
+            sums.weight = float(np.sum(weight, dtype=float))
+            sums.low_weight = np.min(weight)
+        sums.check()
+        self._weight = sums.weight
+        self._is_first = True
+
+    def __call__(self, y_proba):
+        """Return the losses of probabilities for the same rows."""
+        replace_proba(self._forecast, y_proba)
+        sums = sum_losses(self._forecast, self._losses, checks=self._is_first)
+        if self._is_first:
+            sums.check()
+            self._is_first = False
+        return [
+            loss.finish(total, self._weight)
+            for loss, total in zip(self._losses, sums.losses, strict=True)
+        ]
 
 
 class _Block:
@@ -251,7 +377,7 @@ class _Block:
             self.weight = as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
         if checks:  # the first to read the rows: what follows finds them in the cache
-            self.low = xp.min(self.proba)
+            self.low = self.proba.min() if xp is np else xp.min(self.proba)
         if xp is np:
             self._split_on_host(forecast, *memory)
         else:
@@ -315,40 +441,44 @@ class _Block:
         n_top = as_dtype(n_top, dtype, xp) + as_dtype(self.top_rest > 0, dtype, xp)
         return is_beaten + xp.where(is_tied, 1 - 1 / n_top, xp.zeros_like(n_top))
 
-    def sum(self, loss, forecast, checks):
-        """Reduce the rows to their sums."""
+    def sum(self, terms, forecast, checks):
+        """Reduce the rows to their sums: those of the terms, and of the checks."""
         xp, weight = forecast.xp, self.weight
+        low, high, totals = xp.min, xp.max, []
+        if xp is np:  # whose methods are faster than its functions
+            low, high = np.ndarray.min, np.ndarray.max
+        for term in terms:
+            if weight is not None:
+                term = term * weight
+            is_count = xp is np and term.dtype == bool
+            totals.append(np.count_nonzero(term) if is_count else xp.sum(term))
         sums = LossSums(
-            loss=xp.sum(loss if weight is None else loss * weight),
-            weight=float(loss.shape[0]) if weight is None else xp.sum(weight),
+            losses=tuple(totals),
+            weight=float(self.y_index.shape[0]) if weight is None else xp.sum(weight),
             tolerance=forecast.tolerance,
         )
         if checks:
             sums.low = self.low
             if self.proba.ndim == 1:
-                sums.high = xp.max(self.proba)
+                sums.high = high(self.proba)
             else:
-                sums.high = xp.maximum(xp.max(self.top_rest), xp.max(self.p_true))
+                sums.high = xp.maximum(high(self.top_rest), high(self.p_true))
                 row_sum = column_sums(self.p_rest, xp) + self.p_true
-                sums.low_sum, sums.high_sum = xp.min(row_sum), xp.max(row_sum)
+                sums.low_sum, sums.high_sum = low(row_sum), high(row_sum)
             if weight is not None:
-                sums.low_weight = xp.min(weight)
+                sums.low_weight = low(weight)
         if xp is np:
             return sums
         dtype, device = forecast.dtype, forecast.device
-        return LossSums(
-            *(xp.asarray(x, dtype=dtype, device=device) for x in sums.values())
+        return LossSums.of(
+            [xp.asarray(x, dtype=dtype, device=device) for x in sums.values()]
         )
 
 
-def as_dtype(array, dtype, xp):
-    """Convert an array; NumPy has no function for it before 2.1."""
-    return array.astype(dtype) if xp is np else xp.astype(array, dtype)
-
-
-def sample_losses(forecast, rule, *, scale="sum", **options):
+def sample_losses(forecast, loss):
     """Loss of every sample, on the device of the forecast."""
     samples = []
-    sums = sum_losses(forecast, rule, **options, samples=samples)
+    sums = sum_losses(forecast, [loss], samples=samples)
     sums.check(forecast.label_error, allow_no_weight=True)
-    return forecast.xp.concat(samples) * rule.scales[scale](forecast.n_classes)
+    factor = loss.rule.scales[loss.scale](forecast.n_classes)
+    return forecast.xp.concat(samples) * factor

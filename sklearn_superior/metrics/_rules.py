@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RULES", "ScoringRule", "column_sums", "find_rule", "rule_names"]
+__all__ = ["RULES", "Loss", "ScoringRule", "column_sums", "find_rule", "rule_names"]
+
+# The default of `prior_scale`: standard deviation of the logarithm of a temperature.
+PRIOR_SCALE = 0.5
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,8 @@ class ScoringRule:
     score: Callable[..., Any]
     worst_correct: Callable[[int], float]
     best_wrong: float
-    # The public functions of the penalized rule.
+    # The public function of the penalized loss; other names follow from it.
     loss_name: str
-    samples_name: str
     # Values of the `scale` option: factor as a function of n_classes.
     scales: Mapping[str, Callable[[int], float]] = field(
         default_factory=lambda: {"sum": lambda c: 1.0}
@@ -46,6 +48,42 @@ class ScoringRule:
         if penalty == "minimal":
             return max(0.0, self.worst_correct(n_classes) - self.best_wrong)
         return float(penalty)
+
+    @property
+    def plain_name(self):
+        """Name of the loss without a penalty, such as ``"brier_score_loss"``."""
+        return self.loss_name.removeprefix("penalized_")
+
+    @property
+    def samples_name(self):
+        """Name of the public function of the losses of the samples."""
+        return f"{self.loss_name.replace('score_loss', 'score')}_samples"
+
+    @property
+    def options(self):
+        """Names of the options of the loss."""
+        return ("penalty", "ties", "scale" if len(self.scales) > 1 else "normalize")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A rule with the options of its loss, as `check_options` returns it.
+
+    `refined` is the loss after the best temperature, which has a prior of the scale
+    `prior_scale`, or none.
+    """
+
+    rule: ScoringRule
+    penalty: str | float = "paper"
+    ties: str = "first"
+    scale: str = "sum"
+    normalize: bool = True
+    refined: bool = False
+    prior_scale: float | None = PRIOR_SCALE
+
+    def finish(self, total, weight):
+        """Mean loss from the sum and the sum of weights; the sum if asked for."""
+        return float(total / weight if self.normalize else total)
 
 
 def column_sums(p_rest, xp, *, squared=False):
@@ -85,11 +123,11 @@ RULES = {
             worst_correct=lambda c: (c - 1) / c,
             best_wrong=1 / 2,
             loss_name="penalized_brier_score_loss",
-            samples_name="penalized_brier_score_samples",
             scales={
                 "sum": lambda c: 1.0,
                 "mean": lambda c: 1 / c,
                 "half": lambda c: 0.5,
+                "auto": lambda c: 0.5 if c == 2 else 1.0,
             },
         ),
         ScoringRule(
@@ -98,7 +136,6 @@ RULES = {
             worst_correct=log,
             best_wrong=log(2),
             loss_name="penalized_log_loss",
-            samples_name="penalized_log_loss_samples",
         ),
         ScoringRule(
             name="spherical",
@@ -106,7 +143,6 @@ RULES = {
             worst_correct=lambda c: 1 - 1 / sqrt(c),
             best_wrong=1 - 1 / sqrt(2),
             loss_name="penalized_spherical_loss",
-            samples_name="penalized_spherical_loss_samples",
         ),
     )
 }
@@ -114,10 +150,9 @@ RULES = {
 
 def rule_names(*, refined=False):
     """Return the names of all rules, plain and penalized, and refined if asked for."""
-    names = [prefix + name for prefix in ("", "penalized_") for name in RULES]
-    if refined:
-        names += [f"refined_{name}" for name in names if "spherical" not in name]
-    return names
+    prefixes = ["", "penalized_"]
+    prefixes += ["refined_", "refined_penalized_"] if refined else []
+    return [prefix + name for prefix in prefixes for name in RULES]
 
 
 def find_rule(name, *, refined=False):

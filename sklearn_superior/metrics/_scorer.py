@@ -1,7 +1,5 @@
 """Scorers that take the class set from the estimator."""
 
-import inspect
-
 import numpy as np
 import sklearn.metrics
 from sklearn.base import BaseEstimator
@@ -9,24 +7,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.metrics._columns import (
     check_declared,
+    classes_on_host,
     labels_of,
     not_among,
     union,
     with_all_classes,
 )
-from sklearn_superior.metrics._penalized import LOSSES
-from sklearn_superior.metrics._prepared import PreparedLoss
-from sklearn_superior.metrics._refined import REFINED_LOSSES
+from sklearn_superior.metrics._reduce import PreparedLosses, mean_loss
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._validation import (
-    as_host_array,
+    check_class_weight,
     check_labels,
     check_options,
     shown,
 )
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
-    array_namespace,
     register_scorer_names,
 )
 
@@ -40,85 +36,87 @@ __all__ = [
 
 
 class _ScoreFunction:
-    """A loss as scorers call it.
+    """The loss of a rule as scorers call it.
 
-    `of_classes` is for probabilities of an estimator whose classes are known. The
-    object itself is called by tools of scikit-learn that take a scorer apart:
-    `LogisticRegressionCV` passes probabilities and labels, `TunedThresholdClassifierCV`
-    passes decisions, which count as certain forecasts.
+    Tools of scikit-learn that take a scorer apart call it themselves:
+    `LogisticRegressionCV` passes probabilities and labels, and with a single column
+    also `pos_label`. `TunedThresholdClassifierCV` passes predicted labels, without
+    `pos_label`; they count as certain forecasts.
+
+    Parameters
+    ----------
+    name : str
+        Name of a rule, such as ``"refined_penalized_brier"``.
     """
 
-    def __init__(self, rule_name, refined=False):
-        self._rule_name = rule_name
-        self.refined = refined
+    def __init__(self, name):
+        rule, self.penalty = find_rule(name, refined=True)
+        self.rule_name, self.is_refined = rule.name, name.startswith("refined_")
+
+    @property
+    def rule(self):
+        """The row of the table of rules."""
+        return RULES[self.rule_name]
 
     @property
     def __name__(self):
-        return self._loss.__name__
+        name = self.rule.loss_name if self.penalty else self.rule.plain_name
+        return f"refined_{name}" if self.is_refined else name
 
     def __repr__(self):
         return self.__name__
 
     @property
-    def rule(self):
-        """The row of the table of rules."""
-        return RULES[self._rule_name]
+    def options(self):
+        """Names of the options of the scorer."""
+        options = {"labels", "class_weight", *self.rule.options}
+        return options | {"prior_scale"} if self.is_refined else options
 
-    @property
-    def __signature__(self):
-        return inspect.signature(self._loss)
+    def loss(self, **options):
+        """Return the rule with the options of its loss, which are checked."""
+        options = {"penalty": self.penalty} | options
+        return check_options(self.rule, refined=self.is_refined, **options)
 
-    @property
-    def _loss(self):
-        return (REFINED_LOSSES if self.refined else LOSSES)[self._rule_name]
-
-    def __call__(self, y_true, y_proba, *, labels=None, pos_label=None, **options):
-        """Evaluate the loss of probabilities or of decisions."""
-        if pos_label is None and _are_decisions(y_true, y_proba, labels):
-            decisions = as_host_array(y_proba, "y_proba")
-            known = [] if labels is None else [as_host_array(labels, "labels")]
-            labels = union(as_host_array(y_true, "y_true"), decisions, *known)
-            y_proba = (decisions[:, None] == labels).astype(np.float64)
-        elif labels is not None:
-            return self.of_classes(
-                y_true, y_proba, labels, pos_label=pos_label, **options
-            )
-        return self._loss(
-            y_true, y_proba, labels=labels, pos_label=pos_label, **options
-        )
-
-    def of_classes(
-        self, y_true, y_proba, classes, *, declared=(), pos_label=None, **options
+    def __call__(
+        self,
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        class_weight=None,
+        **options,
     ):
-        """Evaluate the loss of probabilities whose columns follow `classes`.
-
-        Labels in `y_true` that are not among the classes get probability 0, and so do
-        the classes that are `declared` besides.
-        """
-        classes, y_proba = with_all_classes(
-            y_true, y_proba, classes, pos_label, declared
+        """Evaluate the loss of probabilities or of predicted labels."""
+        if pos_label is None and np.ndim(y_proba) == 1:
+            labels, y_proba = _as_certain(y_true, y_proba, labels)
+        elif labels is not None:
+            labels = classes_on_host(labels)
+            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label, ())
+        return mean_loss(
+            self.loss(**options),
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            class_weight=class_weight,
         )
-        return self._loss(
-            y_true, y_proba, labels=classes, pos_label=pos_label, **options
+
+
+def _as_certain(y_true, predicted, labels):
+    """Return all labels and the certain forecasts of predicted ones."""
+    predicted = classes_on_host(predicted)
+    if predicted.dtype.kind == "f" and np.any(predicted != np.floor(predicted)):
+        raise ValueError(
+            "y_proba with one column must come with pos_label, the class whose "
+            "probabilities it holds. Without that it must hold predicted labels. Got "
+            f"values such as {predicted[predicted != np.floor(predicted)][0]:.6g}."
         )
-
-
-def _are_decisions(y_true, y_proba, labels):
-    """Whether a single column holds class labels in place of probabilities.
-
-    Floats are labels if one of them is no probability, or if each is a label. The
-    latter could also be probabilities of 0 and 1, which have the same loss if these are
-    the labels; scikit-learn passes `pos_label` with probabilities.
-    """
-    if array_namespace(y_proba)[0] is not np or np.ndim(y_proba) != 1:
-        return False
-    values = np.asarray(y_proba)
-    if values.dtype.kind != "f":
-        return True
-    if np.asarray(y_true).dtype.kind not in "biuf":
-        return False
-    known = np.concatenate([np.ravel(y_true), () if labels is None else labels])
-    return bool(np.any((values < 0) | (values > 1)) or np.isin(values, known).all())
+    known = [] if labels is None else [classes_on_host(labels)]
+    labels = union(classes_on_host(y_true), predicted, *known)
+    return labels, (predicted[:, np.newaxis] == labels).astype(np.float64)
 
 
 class _PenalizedScorer(ProbabilityScorer):
@@ -157,27 +155,42 @@ class _PenalizedScorer(ProbabilityScorer):
         classes = _classes_of(estimator)
         declared = options.pop("labels", None)
         if classes is None:
-            classes, declared = declared, None
-        if classes is not None and len(classes) == 1:
-            # scikit-learn gives no probabilities of a classifier with one class.
-            y_proba = estimator.predict_proba(X)
-        else:
-            y_proba = predict_proba()
-        if classes is None:
-            return self.score_function(y_true, y_proba, **options)
+            if declared is None:
+                return self.score_function(y_true, predict_proba(), **options)
+            classes, declared = classes_on_host(declared), None
+        # scikit-learn gives no probabilities of a classifier with one class.
+        is_single = len(classes) == 1
+        y_proba = estimator.predict_proba(X) if is_single else predict_proba()
         declared = () if declared is None else declared
-        _check_two_classes(estimator, classes, declared, y_true)
-        if np.ndim(y_proba) == 1:
-            options["pos_label"] = classes[-1]
-        return self.score_function.of_classes(
-            y_true, y_proba, classes, declared=declared, **options
+        if is_single:
+            _check_two_classes(estimator, classes, declared, y_true)
+        pos_label = classes[-1] if np.ndim(y_proba) == 1 else None
+        labels, y_proba = with_all_classes(
+            y_true, y_proba, classes, pos_label, declared
         )
+        inputs = {"labels": labels, "pos_label": pos_label}
+        inputs["sample_weight"] = options.pop("sample_weight", None)
+        inputs["class_weight"] = options.pop("class_weight", None)
+        loss = self.score_function.loss(**options)
+        return mean_loss(loss, y_true, y_proba, **inputs)
 
     def prepare(self, classes, y_true, sample_weight=None):
         """Check labels and weights once; return a function of probabilities alone.
 
+        This is `prepare_all` of one scorer.
+        """
+        scores = self.prepare_all([self], classes, y_true, sample_weight)
+        return lambda y_proba: scores(y_proba)[0]
+
+    @staticmethod
+    def prepare_all(scorers, classes, y_true, sample_weight=None):
+        """Prepare several scorers for one forecast after another of the same labels.
+
         Parameters
         ----------
+        scorers : list of ProbabilityScorer
+            Scorers of our rules.
+
         classes : ndarray of shape (n_classes,)
             The sorted classes, those of `y_true` among them: the columns of the
             probabilities.
@@ -187,37 +200,54 @@ class _PenalizedScorer(ProbabilityScorer):
 
         Returns
         -------
-        score : callable
-            Called with probabilities as a NumPy array; greater is better.
+        scores : callable
+            Called with probabilities as a NumPy array, it returns the list of scores;
+            greater is better. All scorers share one pass, except that those with other
+            `labels` or another `class_weight` have a pass of their own.
         """
-        options = self.options
-        declared = options.pop("labels", None)
-        declared = () if declared is None else declared
-        added = not_among(check_declared(declared, classes), classes)
-        labels = union(classes, added) if len(added) else classes
-        loss = PreparedLoss(
-            self.score_function.rule,
-            y_true,
-            labels=labels,
-            sample_weight=sample_weight,
-            refined=self.score_function.refined,
-            **options,
-        )
-        if not len(added):
-            if len(labels) > 2:
-                return lambda y_proba: -loss(y_proba)
-            # scikit-learn's scorers get the positive class alone: use the same values.
-            return lambda y_proba: -loss(y_proba[:, 1])
-        columns = np.searchsorted(labels, classes)
+        groups = {}
+        for k, scorer in enumerate(scorers):
+            options = scorer.options
+            declared = options.pop("labels", None)
+            weights = options.pop("class_weight", None)
+            declared = check_declared(() if declared is None else declared, classes)
+            added = not_among(declared, classes)
+            key = repr((added.tolist(), weights))
+            _, losses, places = groups.setdefault(key, ((added, weights), [], []))
+            losses.append(scorer.score_function.loss(**options))
+            places.append(k)
+        passes = []
+        for (added, weights), losses, places in groups.values():
+            labels = union(classes, added) if len(added) else classes
+            inputs = {"sample_weight": sample_weight, "class_weight": weights}
+            prepared = PreparedLosses(losses, y_true, labels=labels, **inputs)
+            passes.append((prepared, _column_filler(classes, labels), places))
 
-        def score(y_proba):
-            full = np.zeros((len(y_proba), len(labels)), dtype=y_proba.dtype)
-            full[:, columns] = y_proba
-            if len(classes) == 2:
-                full[:, columns[0]] = 1 - y_proba[:, 1]
-            return -loss(full)
+        def scores(y_proba):
+            found = [0.0] * len(scorers)
+            for prepared, fill, places in passes:
+                for place, loss in zip(places, prepared(fill(y_proba)), strict=True):
+                    found[place] = -loss
+            return found
 
-        return score
+        return scores
+
+
+def _column_filler(classes, labels):
+    """Return a function that gives the probabilities of `classes` all columns."""
+    if len(labels) == len(classes):
+        # scikit-learn's scorers get the positive class alone: use the same values.
+        return (lambda q: q[:, 1]) if len(labels) == 2 else (lambda q: q)
+    columns = np.searchsorted(labels, classes)
+
+    def fill(y_proba):
+        full = np.zeros((len(y_proba), len(labels)), dtype=y_proba.dtype)
+        full[:, columns] = y_proba
+        if len(classes) == 2:
+            full[:, columns[0]] = 1 - y_proba[:, 1]
+        return full
+
+    return fill
 
 
 def _classes_of(estimator):
@@ -226,12 +256,13 @@ def _classes_of(estimator):
         if isinstance(estimator, BaseEstimator):
             check_is_fitted(estimator)
         return None
-    if isinstance(estimator.classes_, list):
+    classes = estimator.classes_
+    if isinstance(classes, list) and any(np.ndim(part) for part in classes):
         raise ValueError(
             f"{type(estimator).__name__} has several outputs; only classifiers with "
             "one output can be scored."
         )
-    return estimator.classes_
+    return classes_on_host(classes)
 
 
 def _check_two_classes(estimator, classes, declared, y_true):
@@ -245,24 +276,19 @@ def _check_two_classes(estimator, classes, declared, y_true):
         )
 
 
-def _make_scorer(rule_name, *, refined=False, **options):
-    function = _ScoreFunction(rule_name, refined)
-    return _PenalizedScorer(function, -1, options, "predict_proba")
+def _make_scorer(rule, **options):
+    return _PenalizedScorer(_ScoreFunction(rule), -1, options, "predict_proba")
 
 
-neg_penalized_brier_scorer = _make_scorer("brier")
-neg_penalized_log_loss_scorer = _make_scorer("log_loss")
-neg_penalized_spherical_scorer = _make_scorer("spherical")
+neg_penalized_brier_scorer = _make_scorer("penalized_brier")
+neg_penalized_log_loss_scorer = _make_scorer("penalized_log_loss")
+neg_penalized_spherical_scorer = _make_scorer("penalized_spherical")
 
-# The scorers by the names that `scoring` takes.
+# The names that `scoring` takes, and the rules that they mean.
 SCORERS = {
-    "neg_penalized_brier_score": neg_penalized_brier_scorer,
-    "neg_penalized_log_loss": neg_penalized_log_loss_scorer,
-    "neg_penalized_spherical_loss": neg_penalized_spherical_scorer,
-    "neg_refined_brier_score": _make_scorer("brier", refined=True, penalty=0.0),
-    "neg_refined_log_loss": _make_scorer("log_loss", refined=True, penalty=0.0),
-    "neg_refined_penalized_brier_score": _make_scorer("brier", refined=True),
-    "neg_refined_penalized_log_loss": _make_scorer("log_loss", refined=True),
+    f"neg_{prefix}{rule.plain_name.replace('score_loss', 'score')}": prefix + rule.name
+    for prefix in ("penalized_", "refined_", "refined_penalized_")
+    for rule in RULES.values()
 }
 
 
@@ -274,15 +300,19 @@ def get_scorer(name, **options):
     name : str
         ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"`` or
         ``"neg_penalized_spherical_loss"``; after recalibration by the best temperature
-        ``"neg_refined_brier_score"``, ``"neg_refined_log_loss"``,
-        ``"neg_refined_penalized_brier_score"`` or ``"neg_refined_penalized_log_loss"``;
-        the name of a rule such as ``"brier"`` or ``"refined_penalized_brier"``; or any
-        scoring string of scikit-learn. A callable is returned as it is.
+        the same with ``"neg_refined_"`` or ``"neg_refined_penalized_"`` before the
+        name of the loss, as in ``"neg_refined_log_loss"``; the name of a rule such as
+        ``"brier"`` or ``"refined_penalized_brier"``; or any scoring string of
+        scikit-learn. A callable is returned as it is.
 
     **options : dict
-        Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.
+        Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``, and
+        for those after recalibration `prior_scale`, see `fit_temperature`.
         With ``labels`` one can declare classes that some fold may not have at all,
         so that the number of classes, and with it the penalty, is the same in all.
+        With ``class_weight="balanced"`` every class of the labels that are scored has
+        the same total weight; a dict gives the weights of classes, 1 for those that it
+        lacks. Both multiply `sample_weight`.
 
     Returns
     -------
@@ -294,6 +324,12 @@ def get_scorer(name, **options):
     --------
     register_scorers : Make the names known to scikit-learn itself.
 
+    Notes
+    -----
+    A model that is trained with ``class_weight="balanced"`` should be judged in the
+    same way: its probabilities are those of balanced classes, which an unweighted
+    score counts as wrong.
+
     Examples
     --------
     >>> from sklearn_superior.metrics import get_scorer
@@ -302,24 +338,21 @@ def get_scorer(name, **options):
                 response_method='predict_proba', penalty=minimal)
     """
     if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
-        refined = "refined_" in name
-        if name in SCORERS:
-            rule = SCORERS[name].score_function.rule
-            options = SCORERS[name].options | options
-        else:
-            rule, penalty = find_rule(name, refined=True)
-            options = options if penalty == "paper" else {"penalty": penalty} | options
-        allowed = set(inspect.signature(LOSSES[rule.name]).parameters)
-        allowed -= {"y_true", "y_proba", "sample_weight", "pos_label"}
+        scorer = _make_scorer(SCORERS.get(name, name), **options)
+        allowed = scorer.score_function.options
         if not options.keys() <= allowed:
             unknown = sorted(options.keys() - allowed)
             raise TypeError(
                 f"The options of {name!r} are {sorted(allowed)}. Got {unknown}."
             )
-        check_options(rule, **{k: v for k, v in options.items() if k != "labels"})
         if options.get("labels") is not None:
             check_labels(options["labels"])
-        return _make_scorer(rule.name, refined=refined, **options)
+        check_class_weight(options.get("class_weight"))
+        of_scorer = ("labels", "class_weight")
+        scorer.score_function.loss(
+            **{k: v for k, v in options.items() if k not in of_scorer}
+        )
+        return scorer
     if options:
         raise TypeError(
             f"Options are only for the names {sorted(SCORERS)} and for those of rules, "

@@ -5,7 +5,7 @@ from scipy.stats import rankdata
 
 from sklearn_superior.metrics._reduce import sample_losses
 from sklearn_superior.metrics._rules import find_rule
-from sklearn_superior.metrics._validation import check_forecast
+from sklearn_superior.metrics._validation import check_forecast, check_options
 from sklearn_superior.utils._sklearn_compat import to_numpy
 
 
@@ -55,7 +55,7 @@ def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=No
     """
     row, penalty = find_rule(rule)
     forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
-    losses = sample_losses(forecast, row, penalty=penalty, ties="first")
+    losses = sample_losses(forecast, check_options(row, penalty=penalty))
     losses = to_numpy(losses, forecast.xp)
     is_wrong = to_numpy(_predict(forecast) != forecast.y_index, forecast.xp)
     n_wrong = np.count_nonzero(is_wrong)

@@ -5,21 +5,23 @@ probabilities and weights are checked by the pass over them, see `LossSums.check
 that the data is read only once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import get_config
 
+from sklearn_superior.metrics._rules import PRIOR_SCALE, Loss
 from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
     move_to,
     to_numpy,
     widest_float,
 )
+from sklearn_superior.utils._tables import read_array, read_numbers
 from sklearn_superior.utils._warnings import warn
 
 _TIES = ("first", "split", "correct")
@@ -55,13 +57,19 @@ class Forecast:
     label_error: str = ""
 
 
-def check_options(rule, *, penalty="paper", ties="first", scale="sum", normalize=True):
-    """Check the options of the loss of a rule."""
-    is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
-    if not (
-        (isinstance(penalty, str) and penalty in ("paper", "minimal"))
-        or (is_number and 0 <= penalty < np.inf)
-    ):
+def check_options(
+    rule,
+    *,
+    penalty="paper",
+    ties="first",
+    scale="sum",
+    normalize=True,
+    refined=False,
+    prior_scale=PRIOR_SCALE,
+):
+    """Check the options of the loss of a rule; return them as a `Loss`."""
+    is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
+    if not (is_name or _is_finite(penalty)):
         raise ValueError(
             "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
             f"range [0, inf). Got {penalty!r} instead."
@@ -75,6 +83,39 @@ def check_options(rule, *, penalty="paper", ties="first", scale="sum", normalize
     if not isinstance(normalize, bool | np.bool_):
         raise TypeError(
             f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
+        )
+    penalty = penalty if is_name else float(penalty)
+    prior_scale = check_prior_scale(prior_scale) if refined else None
+    return Loss(rule, penalty, ties, scale, bool(normalize), refined, prior_scale)
+
+
+def _is_finite(value):
+    """Tell whether a value is a number from 0 up."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number and 0 <= value < np.inf
+
+
+def check_prior_scale(prior_scale):
+    """Return the scale of the prior of a temperature, a float or None."""
+    if prior_scale is None or (_is_finite(prior_scale) and prior_scale > 0):
+        return None if prior_scale is None else float(prior_scale)
+    raise ValueError(
+        "The 'prior_scale' parameter must be None or a float in the range (0, inf). "
+        f"Got {prior_scale!r} instead."
+    )
+
+
+def check_class_weight(class_weight):
+    """Check the form of the `class_weight` option of a scorer."""
+    if class_weight is None or isinstance(class_weight, str):
+        is_valid = class_weight in (None, "balanced")
+    else:
+        is_valid = isinstance(class_weight, Mapping) and len(class_weight) > 0
+        is_valid = is_valid and all(map(_is_finite, class_weight.values()))
+    if not is_valid:
+        raise ValueError(
+            "The 'class_weight' option must be 'balanced', None, or a dict from "
+            f"classes to weights in the range [0, inf). Got {class_weight!r}."
         )
 
 
@@ -112,7 +153,9 @@ def check_forecast(
             sample_weight = move_to(sample_weight, xp=xp, device=device)
     classes = _check_classes(y_true, y_xp, y_proba, labels)
     if hasattr(given[0], "columns") and y_proba.ndim == 2:
-        _check_column_names(*given, classes)
+        is_frame = hasattr(given[1], "columns") and len(given[1].columns) > 1
+        expected = list(given[1].columns) if is_frame else classes.tolist()
+        warn_of_column_order(list(given[0].columns), expected)
 
     n_invalid, label_error = 0, ""
     if y_xp is np:
@@ -142,6 +185,50 @@ def check_forecast(
     )
 
 
+def weigh_classes(forecast, class_weight):
+    """Multiply the weights of a `Forecast` by those of the classes.
+
+    ``"balanced"`` gives every class that occurs the same sum of weights, as in
+    scikit-learn: the sum of all weights over the number of these classes.
+    """
+    xp, weight = forecast.xp, forecast.sample_weight
+    if class_weight == "balanced":
+        counts = class_totals(forecast)
+        occurs = counts > 0
+        of_class = np.zeros(len(counts))
+        of_class[occurs] = counts.sum() / (occurs.sum() * counts[occurs])
+    else:
+        known = forecast.classes.tolist()
+        unknown = [label for label in class_weight if label not in known]
+        if unknown:
+            raise ValueError(
+                "The keys of class_weight must be among the classes "
+                f"{shown(forecast.classes)}. Got {unknown}."
+            )
+        of_class = np.array([float(class_weight.get(label, 1)) for label in known])
+    if xp is np:
+        own = of_class[forecast.y_index]
+    else:
+        of_class = xp.asarray(of_class, dtype=forecast.dtype, device=forecast.device)
+        own = xp.take(of_class, forecast.y_index)
+        weight = weight if weight is None else as_dtype(weight, forecast.dtype, xp)
+    forecast.sample_weight = own if weight is None else own * weight
+
+
+def class_totals(forecast):
+    """Sum of the weights of each class, as a NumPy array."""
+    xp, y_index, weight = forecast.xp, forecast.y_index, forecast.sample_weight
+    if weight is not None:
+        weight = as_dtype(weight, forecast.dtype, xp)
+    if xp is np:
+        return np.bincount(y_index, weight, forecast.n_classes)
+    sums = []
+    for k in range(forecast.n_classes):
+        is_class = xp.astype(y_index == k, forecast.dtype)
+        sums.append(xp.sum(is_class if weight is None else is_class * weight))
+    return to_numpy(xp.stack(sums), xp)
+
+
 def replace_proba(forecast, y_proba):
     """Give a `Forecast` in NumPy other probabilities, for the same labels."""
     y_proba = check_probabilities(y_proba, np)
@@ -163,32 +250,9 @@ def resolution(dtype, xp):
 # ------------------------------------------------------------------------- arrays
 
 
-def as_host_array(values, name):
-    """NumPy array of `values`, or an error that names the parameter `name`."""
-    if issparse(values):
-        raise TypeError(f"{name} must be dense. Got a sparse {type(values).__name__}.")
-    if values is None or isinstance(values, str | bytes | dict | set):
-        raise TypeError(f"{name} must be array-like. Got {values!r} instead.")
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not have masked values.")
-    try:
-        array = np.asarray(_without_gradient(values))
-    except (ValueError, TypeError, RuntimeError) as exc:
-        raise ValueError(f"{name} cannot be read as an array: {exc}") from exc
-    if array.ndim == 0 and array.dtype.kind == "O":  # a generator, a lazy frame
-        raise TypeError(f"{name} must be array-like. Got a {type(values).__name__}.")
-    if isinstance(values, list | tuple) and array.dtype.kind == "U":
-        for value in values:  # which NumPy turns into text
-            if isinstance(value, Real):
-                raise TypeError(
-                    f"{name} must hold labels of one type. Got {value!r} beside text."
-                )
-    return array
-
-
-def _without_gradient(values):
-    """Return a torch tensor without its gradient, anything else as it is."""
-    return values.detach() if getattr(values, "requires_grad", False) else values
+def as_dtype(array, dtype, xp):
+    """Convert an array; NumPy has no function for it before 2.1."""
+    return array.astype(dtype) if xp is np else xp.astype(array, dtype)
 
 
 def check_probabilities(y_proba, xp):
@@ -196,10 +260,8 @@ def check_probabilities(y_proba, xp):
     if xp is not np:
         y_proba = _check_real_on_device(y_proba, "y_proba", xp)
     else:
-        if type(y_proba) is not np.ndarray:
-            y_proba = as_host_array(y_proba, "y_proba")
-        if y_proba.dtype.kind != "f":
-            y_proba = _as_real(y_proba, "y_proba")
+        if type(y_proba) is not np.ndarray or y_proba.dtype.kind != "f":
+            y_proba = read_numbers(y_proba, "y_proba")
     if y_proba.ndim not in (1, 2) or 0 in y_proba.shape:
         raise ValueError(
             "y_proba must be a non-empty array of shape (n_samples,) or "
@@ -208,18 +270,6 @@ def check_probabilities(y_proba, xp):
     if y_proba.ndim == 2 and y_proba.shape[1] == 1:
         return y_proba[:, 0]
     return y_proba
-
-
-def _as_real(array, name):
-    """Array of real numbers; objects (nullable columns, decimals) are converted."""
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as exc:
-            raise TypeError(f"{name} must hold numbers: {exc}") from exc
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
-    return array
 
 
 def _check_real_on_device(array, name, xp):
@@ -233,7 +283,7 @@ def _check_real_on_device(array, name, xp):
             f"{name} must hold real numbers, with at least 16 bits for floats. "
             f"Got dtype {array.dtype}."
         )
-    return _without_gradient(array)
+    return array.detach() if getattr(array, "requires_grad", False) else array
 
 
 def _check_target(y_true, xp):
@@ -242,7 +292,7 @@ def _check_target(y_true, xp):
         y_true = _check_real_on_device(y_true, "y_true", xp)
     else:
         if type(y_true) is not np.ndarray:
-            y_true = as_host_array(y_true, "y_true")
+            y_true = read_array(y_true, "y_true")
         if y_true.dtype.kind not in "biufUSOT":
             raise TypeError(
                 "y_true must hold class labels: numbers, booleans or strings. "
@@ -258,8 +308,7 @@ def _check_target(y_true, xp):
 
 def _check_weight(sample_weight, n_samples, xp):
     if xp is np:
-        sample_weight = as_host_array(sample_weight, "sample_weight")
-        sample_weight = _as_real(sample_weight, "sample_weight")
+        sample_weight = read_numbers(sample_weight, "sample_weight")
     else:
         sample_weight = _check_real_on_device(sample_weight, "sample_weight", xp)
     if tuple(sample_weight.shape) != (n_samples,):
@@ -324,9 +373,11 @@ def _check_classes(y_true, y_xp, y_proba, labels):
 
 def check_labels(labels, *, are_columns=False):
     """Return the `labels` option sorted, with a warning if the columns may differ."""
-    labels = as_host_array(labels, "labels")
+    labels = read_array(labels, "labels")
     if labels.ndim != 1:
         raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
+    if not len(labels):
+        raise ValueError("labels must hold at least two classes. Got [].")
     classes = unique_labels(labels, "labels")
     if are_columns and len(classes) == len(labels) and any(classes != labels):
         warn(
@@ -336,11 +387,8 @@ def check_labels(labels, *, are_columns=False):
     return classes
 
 
-def _check_column_names(y_proba, y_true, classes):
+def warn_of_column_order(names, expected):
     """Warn if a data frame has the columns of the classes in another order."""
-    is_one_hot_frame = hasattr(y_true, "columns") and len(y_true.columns) > 1
-    expected = list(y_true.columns) if is_one_hot_frame else classes.tolist()
-    names = list(y_proba.columns)
     as_text = [str(name) for name in names], [str(name) for name in expected]
     if as_text[0] != as_text[1] and sorted(as_text[0]) == sorted(as_text[1]):
         warn(
@@ -388,7 +436,7 @@ def unique_labels(labels, name, *, enough=None):
 def _distinct(piece):
     if piece.dtype.kind in "OT":
         return set(piece.tolist())
-    if piece.dtype.kind in "iu":
+    if piece.dtype.kind in "iu" and len(piece):
         low, high = int(piece.min()), int(piece.max())
         if high - low < _SMALL_RANGE:
             offset = piece if low == 0 else _offset(piece, low)

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state, indexable
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
     StagedModel,
-    StageScorer,
+    StageScorers,
     align_columns,
     best_temperature,
     validation_rows,
@@ -43,6 +43,7 @@ from sklearn_superior.utils._sklearn_compat import (
 from sklearn_superior.utils._warnings import warn
 
 _VALIDATION_FRACTION = 0.2
+_TIES = object()  # stands for the rule that decides between equal stages
 
 
 def compare_stopping_rules(
@@ -325,20 +326,31 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     first = next(iter(judges))
     named = {name: Judge(scorer) for name, scorer in scorers.items() if scorer}
     named |= {"target": judges[first]} | {k: v for k, v in judges.items() if k != first}
-    score = {
-        part: {
-            name: StageScorer(
-                judge.scorer, classes, take_rows(X, part_rows), y[part_rows]
-            )
-            for name, judge in named.items()
-        }
-        for part, part_rows in parts.items()
-    }
     scores = {part: {name: [] for name in named} for part in parts}
     calibrates = any(judge.is_calibrated for judge in judges.values())
+    # One pass for all that look at the same probabilities of a part.
+    scorers_of = {
+        (part, is_calibrated): {
+            k: v.scorer for k, v in named.items() if v.is_calibrated == is_calibrated
+        }
+        for part in parts
+        for is_calibrated in (False, True)
+    }
+    scorers_of["validation", False][_TIES] = "log_loss"
+    scores["validation"][_TIES] = []
+    score = {
+        (part, is_calibrated): StageScorers(
+            scorers_of[part, is_calibrated],
+            classes,
+            take_rows(X, part_rows),
+            y[part_rows],
+        )
+        for part, part_rows in parts.items()
+        for is_calibrated in (False, True)
+        if scorers_of[part, is_calibrated]
+    }
     own = np.searchsorted(classes, model.own_classes)
-    temperatures, tie_scores = [], []
-    score_ties = StageScorer("log_loss", classes, take_rows(X, val), y[val])
+    temperatures = []
 
     def on_stage(y_proba):
         calibrated = y_proba
@@ -350,15 +362,16 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
             scaled = scale_temperature(y_proba[:, own], temperature)
             calibrated = align_columns(scaled, model.own_classes, classes)
         temperatures.append(temperature)
-        tie_scores.append(score_ties(y_proba[: len(val)]))
-        for name, judge in named.items():
-            seen = calibrated if judge.is_calibrated else y_proba
-            for part, part_proba in zip(parts, np.split(seen, [len(val)]), strict=True):
-                scores[part][name].append(score[part][name](part_proba))
+        for (part, is_calibrated), score_part in score.items():
+            seen = calibrated if is_calibrated else y_proba
+            seen = seen[: len(val)] if part == "validation" else seen[len(val) :]
+            for name, value in score_part(seen).items():
+                scores[part][name].append(value)
         return False
 
     with limit_threads(threads):
         model.fit(on_stage)
+    tie_scores = scores["validation"].pop(_TIES)
     return Trajectory(
         fold=fold,
         repeat=repeat,

@@ -1,5 +1,7 @@
 """The result of a comparison of stopping rules."""
 
+from functools import cached_property
+
 import numpy as np
 
 from sklearn_superior.model_selection._penalty_path import walk_path
@@ -199,7 +201,7 @@ class StoppingRuleComparison:
         """Return three lines: the judge, the baseline, which rules differ from it."""
         return in_words(self) if self.trajectories else repr(self)
 
-    @property
+    @cached_property
     def records(self):
         """What each rule chose: one dict for each training, rule and selection.
 

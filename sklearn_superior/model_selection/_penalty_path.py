@@ -87,7 +87,12 @@ class _Stages:
 
     def __init__(self, trajectory, rule):
         self.trajectory, self.rule = trajectory, RULES[rule]
-        self.n_classes = trajectory.n_classes or _infer_n_classes(trajectory)
+        if trajectory.n_classes is None:
+            raise ValueError(
+                "The penalty path needs the number of classes. Give it to the "
+                f"trajectory of fold {trajectory.fold}: Trajectory(..., n_classes=...)."
+            )
+        self.n_classes = trajectory.n_classes
         self.loss = -_scores(trajectory.validation, rule)
         self.error = self._error_rate(trajectory.validation)
         self.test_error = self._error_rate(trajectory.test)
@@ -127,24 +132,3 @@ def _scores(scores, name):
             f"{sorted(scores)}: add it to the rules."
         )
     return np.asarray(scores[name], dtype=float)
-
-
-def _infer_n_classes(trajectory):
-    """Find the number of classes for which both penalties give one error rate."""
-    scores, gaps = trajectory.validation, []
-    for name in ("brier", "log_loss"):
-        if name not in scores or f"penalized_{name}" not in scores:
-            raise ValueError(
-                "The penalty path needs the number of classes. Give n_classes to "
-                "Trajectory, or the scores of both rules, plain and penalized."
-            )
-        gap = _scores(scores, name) - _scores(scores, f"penalized_{name}")
-        gaps.append(np.nansum(gap))
-    # The ratio of the penalties falls with the number of classes.
-    ratios = {
-        c: RULES["brier"].penalty("paper", c) / RULES["log_loss"].penalty("paper", c)
-        for c in range(2, 1000)
-    }
-    if gaps[1] == 0:
-        return 2  # no stage makes an error, and the penalty does not matter
-    return min(ratios, key=lambda c: abs(ratios[c] - gaps[0] / gaps[1]))

@@ -9,7 +9,6 @@ from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 
 from sklearn_superior.early_stopping import EarlyStopper, staged_scores
 from sklearn_superior.early_stopping._training import check_scorer
-from sklearn_superior.metrics import get_scorer
 from sklearn_superior.metrics._rules import rule_names
 from sklearn_superior.utils._sklearn_compat import scorer_parts
 
@@ -274,7 +273,7 @@ def _find_scorer(scorer, parameter, *others):
     if not isinstance(scorer, str):
         return check_scorer(scorer, parameter)
     try:
-        return get_scorer(scorer)
+        return check_scorer(scorer)
     except ValueError as exc:
         known = [*rule_names(refined=bool(others)), *others]
         raise ValueError(
@@ -320,7 +319,7 @@ def _find_judge(judge, parameter):
             f"names of scorers, each with {CALIBRATED!r} before it or not. "
             f"Got {name!r}."
         ) from exc
-    if getattr(getattr(scorer, "score_function", None), "refined", False):
+    if getattr(getattr(scorer, "score_function", None), "is_refined", False):
         raise ValueError(
             f"The {parameter!r} parameter must not hold refined rules, which would fit "
             f"a temperature to the test part. Got {judge!r}: use {CALIBRATED!r} "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from sklearn_superior.datasets import list_paper_datasets
 from sklearn_superior.model_selection import (
     StoppingRuleComparison,
     Trajectory,
@@ -99,6 +100,7 @@ def collect(records):
 
 
 def _make_experiment(dataset, estimator, max_iter, records):
+    n_classes = {d.name: d.n_classes for d in list_paper_datasets()}.get(dataset)
     trajectories = {}
     for record in records:
         job = record["job"]
@@ -110,6 +112,7 @@ def _make_experiment(dataset, estimator, max_iter, records):
             seed=record["seed"],
             n_rows=record["n_rows"],
             time=record["seconds"],
+            n_classes=n_classes,
         )
         trajectories.setdefault(job["loss"], []).append(trajectory)
     comparisons = {

@@ -2,18 +2,22 @@
 
 import numpy as np
 import pytest
+import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.metrics import make_scorer, recall_score
+from sklearn.metrics import brier_score_loss, log_loss, make_scorer, recall_score
 
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
+    StageScorers,
     StageView,
     align_columns,
     check_scorer,
 )
-from sklearn_superior.metrics import get_scorer
+from sklearn_superior.metrics import _reduce, get_scorer
+from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._rules import rule_names
 
 NAMES = [
     "neg_penalized_brier_score",
@@ -104,6 +108,69 @@ def test_a_class_that_only_validation_has_counts_with_probability_0():
     assert score(np.full((3, 2), 0.5)) < -5
     with pytest.raises(ValueError, match="must have classes of the training data"):
         StageScorer(None, np.arange(2), np.zeros((1, 1)), np.array([7]))
+
+
+@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_of_scikit_learn_that_need_the_classes_are_ours(name, n_classes, dtype):
+    """The same numbers, also where a class is missing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % n_classes
+    proba = rng.dirichlet(np.ones(n_classes), 40).astype(dtype)
+    proba[0] = np.eye(n_classes)[1]  # a zero that counts
+    X, weight = np.zeros((40, 1)), rng.random(40)
+    classes = np.arange(n_classes)
+    theirs = sklearn.metrics.get_scorer(name)
+    view = StageView.of(classes, X, proba)
+    expected = theirs(view, X, y, sample_weight=weight)
+    score = StageScorer(name, classes, X, y, weight)
+    assert_allclose(score(proba), expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
+    few = y < n_classes - 1
+    score = StageScorer(name, classes, X[few], y[few])
+    metric = {"neg_log_loss": log_loss, "neg_brier_score": brier_score_loss}[name]
+    options = {"pos_label": 1} if n_classes == 2 and "brier" in name else {}
+    seen = proba[few, 1] if n_classes == 2 else proba[few]
+    expected = -metric(y[few], seen, labels=classes, **options)
+    assert_allclose(score(proba[few]), expected, rtol=1e-5)
+
+
+def test_a_scorer_that_does_not_know_the_classes_has_a_remedy():
+    y, classes = np.array([0, 1, 1]), np.arange(3)
+    X, proba = np.zeros((3, 1)), np.full((3, 3), 1 / 3)
+    theirs = sklearn.metrics.get_scorer("neg_log_loss")
+    score = StageScorer(theirs, classes, X, y)
+    message = r"'scoring' parameter .* has none of \[2\].*Take a rule such as"
+    with pytest.raises(ValueError, match=message):
+        score(proba)
+    whole = StageScorer(theirs, classes, X, np.array([0, 1, 2]))
+    assert_allclose(whole(proba), -np.log(3))
+
+
+def test_many_scorers_share_one_pass(monkeypatch):
+    rng = np.random.default_rng(0)
+    y, classes = np.arange(60) % 3, np.arange(3)
+    X, weight = np.zeros((60, 1)), rng.random(60)
+    names = [*rule_names(refined=True), "neg_log_loss", "accuracy", "f1_macro"]
+    scorers = dict.fromkeys(names) | {name: name for name in names}
+    scorers["own"] = get_scorer("brier", class_weight="balanced")
+    calls = []
+
+    def count(*args, **kwargs):
+        calls.append(len(args[1]))
+        return sum_losses(*args, **kwargs)
+
+    monkeypatch.setattr(_reduce, "sum_losses", count)
+    together = StageScorers(scorers, classes, X, y, weight)
+    for _ in range(3):
+        proba = rng.dirichlet(np.ones(3), 60)
+        calls.clear()
+        scores = together(proba)
+        assert calls == [13, 1]  # the balanced one weighs in another way
+        assert list(scores) == list(scorers)
+        for name, scorer in scorers.items():
+            alone = StageScorer(scorer, classes, X, y, weight)
+            assert_allclose(scores[name], alone(proba), rtol=1e-12)
 
 
 def test_labels_of_another_type_are_refused():

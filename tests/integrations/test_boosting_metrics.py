@@ -14,11 +14,9 @@ from numpy.testing import assert_allclose
 from sklearn_superior.integrations import catboost as our_catboost
 from sklearn_superior.integrations import lightgbm as our_lightgbm
 from sklearn_superior.integrations import xgboost as our_xgboost
-from sklearn_superior.metrics._penalized import LOSSES
-from sklearn_superior.metrics._refined import REFINED_LOSSES
 from sklearn_superior.metrics._rules import find_rule, rule_names
 from tests.early_stopping.families import make_data
-from tests.metrics.forecasts import forecasts
+from tests.metrics.forecasts import LOSSES, REFINED_LOSSES, forecasts
 
 NAMES = rule_names(refined=True)
 MAKERS = [our_xgboost.eval_metric, our_lightgbm.eval_metric, our_catboost.EvalMetric]

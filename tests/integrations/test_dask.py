@@ -260,7 +260,7 @@ def test_bad_input_is_told_at_once():
             {"sample_weight": lazy_proba},
         ),
         (TypeError, "y_true must be array-like. Got a Bag", (bag, lazy_proba), {}),
-        (TypeError, "y_proba .* Got a Delayed.$", (y_true, lazy_delayed), {}),
+        (TypeError, r"y_proba .* Got a Delayed\w*.$", (y_true, lazy_delayed), {}),
         (
             ValueError,
             "sample_weight must have one or two axes. Got 0",
@@ -374,3 +374,61 @@ def test_labels_may_be_lazy():
     loss = lazy.penalized_brier_score_loss(y_true, lazy_proba, labels=labels)
     expected = metrics.penalized_brier_score_loss(y_true, y_proba)
     assert_allclose(float(loss), expected, rtol=1e-12)
+
+
+@names
+@pytest.mark.parametrize("kind", ["Float32", "float[pyarrow]"])
+def test_nullable_frames_keep_their_dtype(name, kind):
+    """A zero in float32 costs what it does there, and nothing is warned of."""
+    y, q = random_forecast(np.random.default_rng(0), 40, 3)
+    q = q.astype(np.float32)
+    q[0], y[0] = [0, 0, 1], 0
+    frame = dd.from_pandas(pd.DataFrame(q).astype(kind), npartitions=3)
+    labels = dd.from_pandas(pd.Series(y, dtype="Int64"), npartitions=3)
+    expected = getattr(metrics, name)(y, q)
+    assert_allclose(float(getattr(lazy, name)(labels, frame)), expected, rtol=1e-12)
+
+
+@names
+def test_masked_blocks_and_missing_values_are_refused(name):
+    y, q = random_forecast(np.random.default_rng(0), 40, 3)
+    loss = getattr(lazy, name)
+    masked = da.ma.masked_less(da.from_array(q, (10, 2)), 0.1)
+    with pytest.raises(ValueError, match="y_proba must not have masked values"):
+        float(loss(da.from_array(y, 10), masked))
+    hidden = da.ma.masked_equal(da.from_array(y, 10), 1)
+    with pytest.raises(ValueError, match="y_true must not have masked values"):
+        float(loss(hidden, da.from_array(q, (10, 3)), labels=[0, 1, 2]))
+    series = pd.Series(y, dtype="Int64")
+    series[3] = None
+    series = dd.from_pandas(series, npartitions=2)
+    frame = dd.from_pandas(pd.DataFrame(q), npartitions=2)
+    with pytest.raises(ValueError, match="y_true must not contain missing values"):
+        float(loss(series, frame))
+
+
+def test_integer_labels_of_frames_are_exact():
+    big = 2**53
+    y = pd.Series([big, big + 1, big, big + 1], dtype="Int64")
+    q = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
+    lazily = lazy.penalized_brier_score_loss(
+        dd.from_pandas(y, npartitions=2), dd.from_pandas(pd.DataFrame(q), npartitions=2)
+    )
+    expected = metrics.penalized_brier_score_loss([0, 1, 0, 1], q)
+    assert_allclose(float(lazily), expected)
+
+
+@names
+@pytest.mark.parametrize("declared", [False, True])
+def test_columns_in_another_order_warn_as_in_memory(name, declared):
+    y, q = random_forecast(np.random.default_rng(0), 40, 3)
+    text = np.array(["a", "b", "c"])[y]
+    frame = pd.DataFrame(q, columns=["b", "a", "c"])
+    options = {"labels": ["a", "b", "c"]} if declared else {}
+    lazy_frame = dd.from_pandas(frame, npartitions=2)
+    lazy_y = dd.from_pandas(pd.Series(text), npartitions=2)
+    with pytest.warns(UserWarning, match="columns of y_proba .* in another order"):
+        expected = getattr(metrics, name)(text, frame, **options)
+    with pytest.warns(UserWarning, match="columns of y_proba .* in another order"):
+        found = float(getattr(lazy, name)(lazy_y, lazy_frame, **options))
+    assert_allclose(found, expected)

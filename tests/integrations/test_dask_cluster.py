@@ -35,7 +35,7 @@ def client():
             n_workers=3,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
         distributed.Client(cluster) as client,

@@ -14,15 +14,17 @@ import torch
 import torchmetrics
 
 from sklearn_superior import metrics
+from sklearn_superior.integrations import torchmetrics as ours
 from sklearn_superior.integrations.torchmetrics import (
     PenalizedBrierScore,
     PenalizedLogLoss,
 )
+from sklearn_superior.metrics._rules import RULES
 from tests.metrics.forecasts import forecasts, random_forecast
 
 LOSSES = {
-    PenalizedBrierScore: metrics.penalized_brier_score_loss,
-    PenalizedLogLoss: metrics.penalized_log_loss,
+    make: getattr(metrics, RULES[make._rule].loss_name)
+    for make in (getattr(ours, name) for name in ours.__all__)
 }
 both = pytest.mark.parametrize("make", LOSSES)
 devices = pytest.mark.parametrize(

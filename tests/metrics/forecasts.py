@@ -1,9 +1,48 @@
 """Forecasts for the tests: random and adversarial ones, and exact grids."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
+
+import sklearn_superior.metrics
+from sklearn_superior.metrics._reduce import mean_loss, sample_losses
+from sklearn_superior.metrics._rules import RULES, Loss
+from sklearn_superior.metrics._validation import check_forecast, check_options
+
+# The public functions of every rule.
+LOSSES = {
+    name: getattr(sklearn_superior.metrics, rule.loss_name)
+    for name, rule in RULES.items()
+}
+
+
+def samples_of(rule):
+    """Return the function of the losses of samples, also where none is public."""
+    if hasattr(sklearn_superior.metrics, rule.samples_name):
+        return getattr(sklearn_superior.metrics, rule.samples_name)
+
+    def samples(y_true, y_proba, *, labels=None, pos_label=None, **options):
+        forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+        return sample_losses(forecast, check_options(rule, **options))
+
+    samples.__name__ = rule.samples_name
+    return samples
+
+
+SAMPLES = {name: samples_of(rule) for name, rule in RULES.items()}
+
+
+def refined_loss(name, y_true, y_proba, **options):
+    """Loss of a rule after the best temperature."""
+    fields = Loss.__dataclass_fields__
+    inputs = {k: options.pop(k) for k in [*options] if k not in fields}
+    loss = check_options(RULES[name], refined=True, **options)
+    return mean_loss(loss, y_true, y_proba, **inputs)
+
+
+REFINED_LOSSES = {name: partial(refined_loss, name) for name in RULES}
 
 
 def simplex_grid(n_classes, n_steps):

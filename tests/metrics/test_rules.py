@@ -2,9 +2,11 @@
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,12 +17,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import sklearn_superior
-from sklearn_superior.metrics._penalized import LOSSES, SAMPLES
+from sklearn_superior.metrics import get_scorer
 from sklearn_superior.metrics._rules import RULES, find_rule
 from sklearn_superior.metrics._scorer import SCORERS
-from tests.metrics.forecasts import simplex_grid
+from tests.metrics.forecasts import LOSSES, SAMPLES, simplex_grid
 
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+ROOT = Path(sklearn_superior.__file__).parents[1]
 GRIDS = [(2, 12), (3, 12), (4, 8)]
 
 
@@ -159,18 +162,18 @@ def test_one_percent_below_minimal_is_not_enough(rule, n_classes):
     assert losses[~correct].min() < losses[correct].max()
 
 
-@rules
-def test_near_perfect_forecasts_keep_their_digits(rule):
+@pytest.mark.parametrize("name", ["brier", "log_loss", "spherical"])
+def test_near_perfect_forecasts_keep_their_digits(name):
     # For the forecast (1 - d, d) the leading term of each loss is known.
     d = np.logspace(-14, -7, 8)
-    losses = SAMPLES[rule.name](np.zeros(8), np.c_[1 - d, d], labels=[0, 1])
+    losses = SAMPLES[name](np.zeros(8), np.c_[1 - d, d], labels=[0, 1])
     q = 1 - d  # as rounded
     expected = {
         "brier": (1 - q) ** 2 + d**2,
         "log_loss": -np.log1p(-(1 - q)),
         "spherical": d**2 / 2,
     }
-    assert_allclose(losses, expected[rule.name], rtol=1e-6)
+    assert_allclose(losses, expected[name], rtol=1e-6)
 
 
 def test_find_rule_names_the_choices():
@@ -180,97 +183,132 @@ def test_find_rule_names_the_choices():
             find_rule(bad)
 
 
-NEW_ROW = """
-
-def _power(p_true, p_rest, eps, xp):
-    return p_true**3 * 2 + 2 * xp.sum(p_rest**3, axis=0) - 3 * p_true**2 + 1
-
-
-RULES["power"] = ScoringRule(
-    name="power",
-    score=_power,
-    worst_correct=lambda c: (1 - 1 / c) ** 2 + (c - 1) / c**2,
-    best_wrong=0.75,
-    loss_name="penalized_power_loss",
-    samples_name="penalized_power_loss_samples",
-)
-"""
-
-NEW_FUNCTION = """
-
-def penalized_power_loss(
-    y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None,
-    penalty="paper", ties="first", normalize=True,
-):
-    return mean_loss(
-        RULES["power"], y_true, y_proba, sample_weight=sample_weight, labels=labels,
-        pos_label=pos_label, penalty=penalty, ties=ties, normalize=normalize,
-    )
-
-
-LOSSES["power"] = penalized_power_loss
-"""
-
-NEW_SCORER = """
-
-neg_penalized_power_scorer = _make_scorer("power")
-SCORERS["neg_penalized_power_loss"] = neg_penalized_power_scorer
-"""
-
 USE_NEW_RULE = """
 import pickle
+import warnings
+import dask.array as da
+import numpy as np
+import torch
+from scipy.special import log_softmax
 from sklearn.datasets import load_iris
-from sklearn.dummy import DummyClassifier
-from sklearn_superior.integrations.xgboost import eval_metric
-from sklearn_superior.metrics import _penalized, _scorer, get_scorer
-from sklearn_superior.metrics import superiority_rate
+from sklearn.naive_bayes import GaussianNB
+from sklearn_superior.integrations import (
+    catboost, dask, lightgbm, torchmetrics, xgboost
+)
+from sklearn_superior.metrics import (
+    fit_temperature, get_scorer, neg_penalized_power_scorer, penalized_power_loss,
+    register_scorers, scale_temperature, superiority_rate,
+)
+from sklearn_superior.model_selection import compare_stopping_rules
 
 X, y = load_iris(return_X_y=True)
-model = DummyClassifier().fit(X, y)
-proba = model.predict_proba(X)
-loss = _penalized.penalized_power_loss(y, proba)
-scorer = pickle.loads(pickle.dumps(_scorer.neg_penalized_power_scorer))
-assert abs(scorer(model, X, y) + loss) < 1e-12
-assert get_scorer("neg_penalized_power_loss")(model, X, y) == -loss
-assert get_scorer("penalized_power")(model, X, y) == -loss
-assert abs(eval_metric("penalized_power")(y, proba) - loss) < 1e-12
-print(superiority_rate(y, proba, rule="penalized_power"))
+X = X[:, :2]
+model = GaussianNB().fit(X, y)
+q = model.predict_proba(X)
+rows = np.arange(len(y))
+
+def power(q):
+    return np.mean(1 - 3 * q[rows, y] ** 2 + 2 * (q**3).sum(axis=1))
+
+error = 8 / 9 * np.mean(q.argmax(axis=1) != y)
+scaled = scale_temperature(q, fit_temperature(y, q))
+expected = {
+    "power": power(q),
+    "penalized_power": power(q) + error,
+    "refined_power": power(scaled),
+    "refined_penalized_power": power(scaled) + error,
+}
+close = dict(rtol=1e-9)
+register_scorers()
+np.testing.assert_allclose(penalized_power_loss(y, q), expected["penalized_power"])
+for name, loss in expected.items():
+    scorer = pickle.loads(pickle.dumps(get_scorer(name)))
+    np.testing.assert_allclose(scorer(model, X, y), -loss, **close)
+    if name != "power":
+        registered = get_scorer(f"neg_{name}_loss")
+        np.testing.assert_allclose(registered(model, X, y), -loss, **close)
+    np.testing.assert_allclose(xgboost.eval_metric(name)(y, q), loss, **close)
+    named, value, _ = lightgbm.eval_metric(name)(y, q)
+    assert named == name
+    np.testing.assert_allclose(value, loss, **close)
+    sums = catboost.EvalMetric(name).evaluate(np.log(q).T - np.log(q).mean(1), y, None)
+    np.testing.assert_allclose(sums[0] / sums[1], loss, **close)
+loss = expected["penalized_power"]
+np.testing.assert_allclose(neg_penalized_power_scorer(model, X, y), -loss)
+lazy = dask.penalized_power_loss(da.from_array(y, 40), da.from_array(q, (40, 3)))
+np.testing.assert_allclose(float(lazy), loss)
+metric = torchmetrics.PenalizedPowerLoss()
+metric.update(torch.asarray(q), torch.asarray(y))
+np.testing.assert_allclose(metric.compute().item(), loss)
+assert type(pickle.loads(pickle.dumps(metric))) is torchmetrics.PenalizedPowerLoss
+assert superiority_rate(y, q, rule="penalized_power") == 1
+print("all of it follows")
 """
+
+
+def worked_example():
+    """Return the code of the worked example of a rule in the guide, in its order."""
+    text = (ROOT / "doc" / "contributing.rst").read_text()
+    text = text.split("Add a scoring rule\n---")[1].split("\nAdd an adapter")[0]
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?:      .*\n|\n)+)", text)
+    return [textwrap.dedent(block).strip() + "\n" for block in blocks]
 
 
 def test_what_a_new_rule_needs(tmp_path):
-    """A row in the table, a function and a scorer; everything else follows."""
-    package = Path(sklearn_superior.__file__).parent
-    shutil.copytree(package, tmp_path / "sklearn_superior")
-    for file, text in [
-        ("_rules.py", NEW_ROW),
-        ("_penalized.py", NEW_FUNCTION),
-        ("_scorer.py", NEW_SCORER),
-    ]:
-        with open(tmp_path / "sklearn_superior/metrics" / file, "a") as module:
-            module.write(text)
+    """A row, a function and a scorer; everything else follows, tests included."""
+    shutil.copytree(ROOT / "sklearn_superior", tmp_path / "sklearn_superior")
+    shutil.copytree(ROOT / "tests", tmp_path / "tests")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    folder = tmp_path / "sklearn_superior" / "metrics"
+    score, row, function, scorer, names = worked_example()
+
+    def insert(file, text, before):
+        source = (folder / file).read_text()
+        assert source.count(before) == 1
+        (folder / file).write_text(source.replace(before, f"{text}{before}"))
+
+    insert("_rules.py", f"{score}\n\n", "RULES = {\n")
+    insert("_rules.py", textwrap.indent(row, " " * 8), "    )\n}\n")
+    insert("_penalized.py", f"{function}\n\n", "def penalized_brier_score_samples(")
+    insert("_scorer.py", scorer, "\n# The names that `scoring` takes")
+    with open(folder / "__init__.py", "a") as module:
+        module.write(names)
+        module.write(
+            '__all__ += ["neg_penalized_power_scorer", "penalized_power_loss"]'
+        )
+    run_in_copy(tmp_path, "-W", "ignore", "-c", USE_NEW_RULE, ends="all of it follows")
+    tests = ["metrics/test_rules.py", "metrics/test_superiority.py"]
+    tests = [f"tests/{file}" for file in tests]
+    options = ["-p", "no:cacheprovider", "-k", "not new_rule", "--no-header", "-q"]
+    run_in_copy(tmp_path, "-m", "pytest", *options, *tests, ends=" passed")
+
+
+def run_in_copy(folder, *arguments, ends):
     run = subprocess.run(
-        [sys.executable, "-c", USE_NEW_RULE],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
     )
-    assert run.stdout.strip() == "1.0", run.stderr
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert ends in run.stdout.strip().splitlines()[-1]
 
 
 def test_names_in_the_table_are_those_of_the_functions():
     for name, rule in RULES.items():
         assert LOSSES[name].__name__ == rule.loss_name
-        assert SAMPLES[name].__name__ == rule.samples_name
-    assert LOSSES.keys() == SAMPLES.keys() == RULES.keys()
-    scored = {scorer.score_function.rule.name for scorer in SCORERS.values()}
+    for name in ("brier", "log_loss", "spherical"):
+        assert SAMPLES[name].__name__ == RULES[name].samples_name
+    scored = {get_scorer(name).score_function.rule.name for name in SCORERS}
     assert scored == set(RULES)
 
 
 @rules
 def test_functions_pickle_by_their_public_name(rule):
     for function in (LOSSES[rule.name], SAMPLES[rule.name]):
+        if not hasattr(sklearn_superior.metrics, function.__name__):
+            continue
         assert pickle.loads(pickle.dumps(function)) is function
         assert getattr(sklearn_superior.metrics, function.__name__) is function
 

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from sklearn import clone, config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -38,25 +39,27 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 
+import sklearn_superior.metrics
 from sklearn_superior.metrics import (
     get_scorer,
     neg_penalized_brier_scorer,
     neg_penalized_log_loss_scorer,
-    neg_penalized_spherical_scorer,
     penalized_brier_score_loss,
     penalized_log_loss,
 )
-from sklearn_superior.metrics._penalized import LOSSES
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
-from sklearn_superior.metrics._scorer import SCORERS
+from sklearn_superior.metrics._scorer import SCORERS as NAMES
 from tests.logistic_path import logistic_path, path_scores
+from tests.metrics.forecasts import LOSSES
 
 SCORING = {
-    "brier": "neg_penalized_brier_score",
-    "log_loss": "neg_penalized_log_loss",
-    "spherical": "neg_penalized_spherical_loss",
+    name.removeprefix("penalized_"): scoring
+    for scoring, name in NAMES.items()
+    if name.startswith("penalized_")
 }
+SCORERS = {name: get_scorer(name) for name in NAMES}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -94,9 +97,21 @@ def test_score_is_the_negated_loss(rule, data, name_labels):
 
 
 def test_public_objects():
-    assert neg_penalized_brier_scorer is SCORERS["neg_penalized_brier_score"]
-    assert neg_penalized_log_loss_scorer is SCORERS["neg_penalized_log_loss"]
-    assert neg_penalized_spherical_scorer is SCORERS["neg_penalized_spherical_loss"]
+    for rule in RULES:
+        public = getattr(sklearn_superior.metrics, f"neg_penalized_{rule}_scorer")
+        assert repr(public) == repr(SCORERS[SCORING[rule]])
+
+
+def test_every_scorer_has_a_name_of_its_own():
+    scorers = {name: get_scorer(name) for name in rule_names(refined=True)}
+    names = [scorer.score_function.__name__ for scorer in scorers.values()]
+    assert len(set(names)) == len(names)
+    assert len({repr(scorer) for scorer in scorers.values()}) == len(names)
+    shown = {name: scorers[name].score_function.__name__ for name in scorers}
+    assert shown["brier"] == "brier_score_loss"
+    assert shown["penalized_brier"] == "penalized_brier_score_loss"
+    assert shown["refined_log_loss"] == "refined_log_loss"
+    assert shown["refined_penalized_spherical"] == "refined_penalized_spherical_loss"
 
 
 @rules
@@ -247,7 +262,7 @@ def test_scorers_with_options():
     assert_allclose(pickle.loads(pickle.dumps(scorer))(model, X, y), expected)
     assert "penalty=7.0" in repr(scorer)
     with pytest.raises(
-        TypeError, match=r"options of .* \['labels', 'normalize'.*\['sc"
+        TypeError, match=r"options of .* \['class_weight', 'labels', 'normalize'.*\['sc"
     ):
         get_scorer("neg_penalized_log_loss", scale="mean")
     with pytest.raises(TypeError, match="Options are only for .* name='accuracy'"):
@@ -319,7 +334,7 @@ def test_get_scorer_takes_the_names_of_rules():
         rule, penalty = find_rule(name)
         expected = -LOSSES[rule.name](y, model.predict_proba(X), penalty=penalty)
         assert get_scorer(name)(model, X, y) == expected
-    assert get_scorer("brier", ties="split").options == {"penalty": 0, "ties": "split"}
+    assert get_scorer("brier", ties="split").options == {"ties": "split"}
 
 
 @pytest.mark.parametrize("declared", [None, [0, 1, 2, 3, 4]])
@@ -459,6 +474,139 @@ def test_tuned_threshold_scores_decisions(labels, declared):
         tuned.cv_results_["scores"], -2.5 * (1 - reference.cv_results_["scores"])
     )
     assert tuned.best_threshold_ == reference.best_threshold_
+
+
+def test_a_column_of_probabilities_needs_pos_label():
+    """Without it the values are predicted labels, as scikit-learn passes them."""
+    function = neg_penalized_brier_scorer.score_function
+    y, p = np.array([0, 1, 1]), np.array([0.2, 0.7, 0.4])
+    with pytest.raises(ValueError, match="one column must come with pos_label"):
+        function(y, p)
+    assert_allclose(function(y, p, pos_label=1), penalized_brier_score_loss(y, p))
+    assert_allclose(function(y, np.array([0.0, 1.0, 0.0])), 2.5 / 3)
+    assert_allclose(function(y, np.array([0, 1, 0]), labels=[0, 1]), 2.5 / 3)
+
+
+@pytest.mark.parametrize("convert", [list, tuple, np.asarray, "torch"])
+@pytest.mark.parametrize("name", ["penalized_brier", "refined_log_loss"])
+@pytest.mark.parametrize("unseen", [False, True])
+def test_classes_of_any_kind(convert, name, unseen):
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    if convert == "torch":
+        convert = pytest.importorskip("torch").asarray
+    labels = np.where(np.arange(150) % 50 == 7, 5, y) if unseen else y
+
+    class OtherClasses(BaseEstimator):
+        classes_ = convert([0, 1, 2])
+
+        def predict_proba(self, X):
+            return model.predict_proba(X)
+
+    scorer = get_scorer(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert scorer(OtherClasses(), X, labels) == scorer(model, X, labels)
+
+
+def test_an_estimator_that_was_fitted_on_tensors():
+    torch = pytest.importorskip("torch")
+    X, y = IRIS
+    expected = neg_penalized_brier_scorer(LinearDiscriminantAnalysis().fit(X, y), X, y)
+    X, y = torch.asarray(X), torch.asarray(y)
+    with config_context(array_api_dispatch=True):
+        model = LinearDiscriminantAnalysis().fit(X, y)
+        assert isinstance(model.classes_, torch.Tensor)
+        assert_allclose(neg_penalized_brier_scorer(model, X, y), expected, rtol=1e-6)
+        rows = y != 1
+        assert neg_penalized_brier_scorer(model, X[rows], y[rows]) < 0
+
+
+def test_empty_labels():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    with pytest.raises(ValueError, match="y_true must hold at least one label"):
+        neg_penalized_brier_scorer(model, X, y[:0])
+    with pytest.raises(ValueError, match="labels must hold at least two classes"):
+        get_scorer("brier", labels=[])
+    for labels in ([], np.array([], dtype=int)):
+        with pytest.raises(ValueError, match="labels must hold at least two classes"):
+            penalized_brier_score_loss(y, model.predict_proba(X), labels=labels)
+        with pytest.raises(ValueError, match="y_true must be a non-empty array"):
+            penalized_brier_score_loss(labels, model.predict_proba(X))
+
+
+UNEVEN = np.r_[0:50, 50:70, 100:105]  # rows of IRIS with 50, 20 and 5 of a class
+
+
+@pytest.mark.parametrize("name", rule_names(refined=True))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("labels", ["numbers", "text", "one-hot"])
+def test_balanced_classes_weigh_as_in_scikit_learn(name, weighted, labels):
+    X, y = IRIS[0][UNEVEN, :2], IRIS[1][UNEVEN]
+    target = {"numbers": y, "text": text(y), "one-hot": np.eye(3)[y]}[labels]
+    model = GaussianNB().fit(X, text(y) if labels == "text" else y)
+    weight = np.arange(len(y)) % 4 if weighted else np.ones(len(y))
+    counts = np.bincount(y, weight)
+    balanced = weight * (weight.sum() / (3 * counts))[y]
+    if not weighted:
+        assert_allclose(balanced, compute_sample_weight("balanced", y))
+    given_weight = {"sample_weight": weight} if weighted else {}
+    scorer = get_scorer(name, class_weight="balanced")
+    expected = get_scorer(name)(model, X, target, sample_weight=balanced)
+    assert_allclose(scorer(model, X, target, **given_weight), expected)
+    if labels == "text":
+        prepared = scorer.prepare(
+            model.classes_, target, given_weight.get("sample_weight")
+        )
+        assert_allclose(prepared(model.predict_proba(X)), expected)
+    # Every class counts the same, however many samples it has.
+    if not weighted and "refined" not in name and labels == "numbers":
+        plain = get_scorer(name, labels=[0, 1, 2])
+        parts = [plain(model, X[y == k], y[y == k]) for k in range(3)]
+        assert_allclose(expected, np.mean(parts))
+
+
+def test_weights_of_classes_by_a_dict():
+    X, y = IRIS[0][UNEVEN, :2], IRIS[1][UNEVEN]
+    model = GaussianNB().fit(X, y)
+    own = {0: 0.5, 2: 10.0}
+    weight = np.array([0.5, 1.0, 10.0])[y]
+    expected = neg_penalized_brier_scorer(model, X, y, sample_weight=weight)
+    scorer = get_scorer("penalized_brier", class_weight=own)
+    assert_allclose(scorer(model, X, y), expected)
+    assert_allclose(pickle.loads(pickle.dumps(scorer))(model, X, y), expected)
+    # A class that a fold lacks is known to the estimator.
+    assert scorer(model, X[y < 2], y[y < 2]) < 0
+    with pytest.raises(ValueError, match=r"keys of class_weight .* Got \[7\]"):
+        get_scorer("brier", class_weight={7: 1.0})(model, X, y)
+    for bad in ("even", {}, {0: -1.0}, {0: np.nan}, {0: "x"}, [1, 2]):
+        with pytest.raises(ValueError, match="'class_weight' option must be"):
+            get_scorer("brier", class_weight=bad)
+
+
+def test_balanced_scores_in_cross_validation_and_on_a_device():
+    X, y = IRIS[0][UNEVEN, :2], IRIS[1][UNEVEN]
+    scorer = get_scorer("neg_penalized_brier_score", class_weight="balanced")
+    folds = StratifiedKFold(3)
+    scores = cross_val_score(GaussianNB(), X, y, scoring=scorer, cv=folds)
+    for score, (train, test) in zip(scores, folds.split(X, y), strict=True):
+        proba = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+        weight = compute_sample_weight("balanced", y[test])
+        expected = -penalized_brier_score_loss(y[test], proba, sample_weight=weight)
+        assert_allclose(score, expected)
+    torch = pytest.importorskip("torch")
+    model = GaussianNB().fit(X, y)
+    expected = scorer(model, X, y)
+
+    class InTorch(BaseEstimator):
+        classes_ = model.classes_
+
+        def predict_proba(self, X):
+            return torch.asarray(model.predict_proba(X))
+
+    with config_context(array_api_dispatch=True):
+        assert_allclose(scorer(InTorch(), X, torch.asarray(y)), expected)
 
 
 def test_hist_gradient_boosting_takes_the_scorer():

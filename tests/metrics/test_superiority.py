@@ -4,9 +4,8 @@ from hypothesis import assume, given
 from numpy.testing import assert_allclose
 
 from sklearn_superior.metrics import superiority_rate
-from sklearn_superior.metrics._penalized import SAMPLES
 from sklearn_superior.metrics._rules import RULES
-from tests.metrics.forecasts import forecasts, random_forecast
+from tests.metrics.forecasts import SAMPLES, forecasts, random_forecast
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -1,6 +1,7 @@
 """Temperatures and refined losses against scipy, and what theory says of them."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
@@ -25,41 +27,58 @@ from sklearn_superior.metrics import (
     register_scorers,
     scale_temperature,
 )
-from sklearn_superior.metrics._penalized import LOSSES
-from sklearn_superior.metrics._refined import REFINED_LOSSES
-from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._temperature import HIGH, LOW
-from tests.metrics.forecasts import forecasts, random_forecast
+from sklearn_superior.metrics._scorer import SCORERS
+from sklearn_superior.metrics._search import HIGH, LOW
+from tests.metrics.forecasts import LOSSES, REFINED_LOSSES, forecasts, random_forecast
 from tests.metrics.test_penalized import array_libraries, to_library
 
-REFINED = [
-    "neg_refined_brier_score",
-    "neg_refined_log_loss",
-    "neg_refined_penalized_brier_score",
-    "neg_refined_penalized_log_loss",
-]
+REFINED = [name for name in SCORERS if "refined" in name]
+priors = pytest.mark.parametrize("prior_scale", [None, 0.5])
+
+
+class Known(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities are its data."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return X
 
 
 def scaled_logs(y_proba, inverse):
-    logs = np.log(np.maximum(np.asarray(y_proba, float), np.finfo(float).eps))
-    return log_softmax(inverse * logs, axis=1)
+    y_proba = np.asarray(y_proba)
+    eps = np.finfo(y_proba.dtype if y_proba.dtype.kind == "f" else float).eps
+    return log_softmax(inverse * np.log(np.maximum(y_proba.astype(float), eps)), axis=1)
 
 
-def brute_force(y_index, y_proba, weight=None):
-    """Best temperature by scipy, over the logarithm of the inverse."""
+def objective(y_index, y_proba, weight, prior_scale):
+    """Return what is minimised, as a function of the logarithm of the temperature."""
+    weight = np.ones(len(y_index)) if weight is None else np.asarray(weight, float)
+    weight = weight * np.count_nonzero(weight) / weight.sum()
+    rows = np.arange(len(y_index))
 
-    def loss(log_inverse):
-        logs = scaled_logs(y_proba, np.exp(log_inverse))
-        return -np.average(logs[np.arange(len(y_index)), y_index], weights=weight)
+    def value(log_temperature):
+        logs = scaled_logs(y_proba, np.exp(-log_temperature))
+        prior = 0 if prior_scale is None else log_temperature**2 / 2 / prior_scale**2
+        return -(weight @ logs[rows, y_index]) + prior
 
-    grid = np.linspace(-np.log(HIGH), -np.log(LOW), 300)
-    values = [loss(place) for place in grid]
+    return value
+
+
+def brute_force(y_index, y_proba, weight=None, prior_scale=0.5):
+    """Best temperature by scipy, and the mean log loss that it gives."""
+    value = objective(y_index, y_proba, weight, prior_scale)
+    grid = np.linspace(np.log(LOW), np.log(HIGH), 600)
+    values = [value(place) for place in grid]
     best = int(np.argmin(values))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 299)]
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     found = minimize_scalar(
-        loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+        value, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
     )
-    return np.exp(-found.x), found.fun
+    logs = scaled_logs(y_proba, np.exp(-found.x))[np.arange(len(y_index)), y_index]
+    return np.exp(found.x), -np.average(logs, weights=weight)
 
 
 def overconfident(seed, n_samples, n_classes, true_temperature):
@@ -77,8 +96,9 @@ def overconfident(seed, n_samples, n_classes, true_temperature):
 @pytest.mark.parametrize("true_temperature", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("zeros", [False, True])
+@priors
 def test_the_temperature_is_that_of_brute_force(
-    n_classes, true_temperature, weighted, zeros
+    n_classes, true_temperature, weighted, zeros, prior_scale
 ):
     y, q = overconfident(n_classes, 400, n_classes, true_temperature)
     if zeros:
@@ -86,12 +106,11 @@ def test_the_temperature_is_that_of_brute_force(
         q /= q.sum(axis=1, keepdims=True)
     weight = np.random.default_rng(0).random(400) if weighted else None
     labels = range(n_classes)
-    expected, best_loss = brute_force(y, q, weight)
-    found = fit_temperature(y, q, sample_weight=weight, labels=labels)
+    options = {"sample_weight": weight, "labels": labels, "prior_scale": prior_scale}
+    expected, best_loss = brute_force(y, q, weight, prior_scale)
+    found = fit_temperature(y, q, **options)
     assert_allclose(found, expected, rtol=1e-6)
-    refined = REFINED_LOSSES["log_loss"](
-        y, q, sample_weight=weight, labels=labels, penalty=0
-    )
+    refined = REFINED_LOSSES["log_loss"](y, q, **options, penalty=0)
     assert_allclose(refined, best_loss, rtol=1e-6)
     if not zeros:  # which are clipped again
         scaled = scale_temperature(q, found)
@@ -104,42 +123,161 @@ def test_it_finds_the_temperature_that_spoiled_the_forecasts():
     assert_allclose(fit_temperature(y, q), 3.0, rtol=0.02)
 
 
-@given(data=forecasts(max_classes=8), seed=st.integers(0, 1000))
-def test_no_other_temperature_is_better(data, seed):
+@given(
+    data=forecasts(max_classes=50, max_samples=40),
+    weighted=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    prior_scale=st.sampled_from([None, 0.05, 0.3, 0.5, 1.0, 3.0]),
+    kind=st.sampled_from(["as drawn", "all correct", "all wrong", "slow", "few wrong"]),
+    seed=st.integers(0, 1000),
+)
+def test_no_other_temperature_is_better(data, weighted, dtype, prior_scale, kind, seed):
     y, q = data
-    labels = range(q.shape[1])
-    rows = np.arange(len(y))
-    best = fit_temperature(y, q, labels=labels)
-    assert LOW <= best <= HIGH
-
-    def loss(temperature):
-        return -scaled_logs(q, 1 / temperature)[rows, y].mean()
-
     rng = np.random.default_rng(seed)
-    others = np.exp(rng.uniform(np.log(LOW), np.log(HIGH), 20))
-    others = np.r_[others, best * np.array([0.99, 1.01]), 1.0]
-    others = np.clip(others, LOW, HIGH)
-    if best != 1:  # there is a best one
-        assert loss(best) <= min(map(loss, others)) * (1 + 1e-9) + 1e-12
-    elif len(set(others)) > 1:  # the more extreme, the better, or all the same
-        assert loss(LOW) <= loss(best) + 1e-12
+    if kind in ("all correct", "few wrong"):
+        y = q.argmax(axis=1)
+    if kind == "few wrong":
+        y[: len(y) // 10] = 0
+    if kind == "all wrong":
+        y = q.argmin(axis=1)
+    if kind == "slow":  # as the first stages of a booster with a small learning rate
+        q = 1 / q.shape[1] + 1e-5 * (q - 1 / q.shape[1])
+    q = q.astype(dtype)
+    weight = rng.integers(0, 3, len(y)) * rng.random() if weighted else None
+    if weighted and not weight.any():
+        weight = None
+    options = {"sample_weight": weight, "labels": range(q.shape[1])}
+    best = fit_temperature(y, q, **options, prior_scale=prior_scale)
+    assert LOW * 0.999 <= best <= HIGH * 1.001
+    value = objective(y, q, weight, prior_scale)
+    others = np.linspace(np.log(LOW), np.log(HIGH), 200)
+    others = np.r_[others, np.log(best) + np.array([-0.01, 0.01]), 0]
+    least = min(map(value, np.clip(others, np.log(LOW), np.log(HIGH))))
+    assert value(np.log(best)) <= least + 1e-7 * (1 + abs(least))
 
 
-def test_temperatures_without_a_minimum():
+def test_temperatures_at_the_ends_of_the_range():
+    """One rule for both ends: that to which the loss falls."""
     y, q = random_forecast(np.random.default_rng(0), 60, 3)
+    plain = {"prior_scale": None}
     correct = np.where(np.eye(3)[y], 0.5, 0.25)
-    assert fit_temperature(y, correct) == 1
-    assert fit_temperature(y, np.eye(3)[y]) == 1
+    assert fit_temperature(y, correct, **plain) == pytest.approx(LOW)
+    assert fit_temperature(y, np.eye(3)[y], **plain) == pytest.approx(LOW)
     wrong = np.where(np.eye(3)[y], 0.1, 0.45)
-    assert fit_temperature(y, wrong) == pytest.approx(HIGH)
-    assert fit_temperature(y, np.full((60, 3), 1 / 3)) == 1
-    assert fit_temperature([0, 1], [0.5, 0.5]) == 1
+    assert fit_temperature(y, wrong, **plain) == pytest.approx(HIGH)
+    for loss in REFINED_LOSSES.values():
+        assert loss(y, correct, **plain) == pytest.approx(0, abs=1e-9)
+    # With a prior there is always a best one.
+    assert 0.1 < fit_temperature(y, correct) < 0.9
+    assert 1.1 < fit_temperature(y, wrong) < 10
+
+
+@priors
+def test_where_the_temperature_does_not_matter_it_is_one(prior_scale):
+    options = {"prior_scale": prior_scale}
+    y = np.arange(60) % 3
+    assert fit_temperature(y, np.full((60, 3), 1 / 3), **options) == 1
+    assert fit_temperature([0, 1], [0.5, 0.5], **options) == 1
     uniform = np.full((3, 3), 1 / 3)
     uniform[0] = [0.5, 0.3, 0.2]
-    assert fit_temperature([0, 1, 2], uniform, sample_weight=[0, 1, 1]) == 1
-    # Refined rules then judge the probabilities as they are.
-    for name, loss in REFINED_LOSSES.items():
-        assert_allclose(loss(y, correct), LOSSES[name](y, correct), rtol=1e-12)
+    options |= {"sample_weight": [0, 1, 1]}
+    assert fit_temperature([0, 1, 2], uniform, **options) == 1
+
+
+@priors
+def test_first_stages_of_a_slow_booster(prior_scale):
+    """Their probabilities are nearly even, and the best temperature very small."""
+    rng = np.random.default_rng(0)
+    logit = 2e-4 * rng.normal(size=20_000)
+    y = (rng.random(20_000) < 1 / (1 + np.exp(-logit * 1e4))).astype(int)
+    p = 1 / (1 + np.exp(-logit))
+    options = {"prior_scale": prior_scale}
+    temperature, loss = brute_force(y, np.c_[1 - p, p], prior_scale=prior_scale)
+    assert temperature < 1e-3
+    assert_allclose(fit_temperature(y, p, **options), temperature, rtol=1e-5)
+    refined = REFINED_LOSSES["log_loss"](y, p, penalty=0, **options)
+    assert_allclose(refined, loss, rtol=1e-6)
+    assert refined < 0.6
+
+
+def test_the_prior_may_leave_two_minima_and_the_better_one_is_found():
+    """Nearly even forecasts that are right: near 1 the prior wins, far from it they."""
+    rng = np.random.default_rng(0)
+    better = set()
+    for n_rows in (5, 30, 60, 100, 200, 1000):
+        margin = 1e-2 * rng.random(n_rows)
+        q = np.c_[0.5 + margin, 0.5 - margin]
+        y = (np.arange(n_rows) % 50 == 1).astype(int)
+        expected, _ = brute_force(y, q)
+        found = fit_temperature(y, q, labels=[0, 1])
+        assert_allclose(found, expected, rtol=1e-4)
+        better.add(found < 0.1)
+    assert better == {False, True}
+
+
+def test_more_samples_say_more_against_the_prior():
+    y, q = overconfident(0, 100, 3, 3.0)
+    found = [
+        fit_temperature(np.tile(y, k), np.tile(q, (k, 1))) for k in (1, 3, 10, 100)
+    ]
+    assert found == sorted(found)
+    plain = fit_temperature(y, q, prior_scale=None)
+    assert abs(found[-1] - plain) < 0.01 * plain
+    assert 1 < found[0] < plain
+    # The scale of the weights does not matter.
+    for factor in (1e-3, 1.0, 1e3):
+        weight = np.full(100, factor)
+        assert_allclose(fit_temperature(y, q, sample_weight=weight), found[0])
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, np.inf, np.nan, "wide", True])
+def test_bad_prior_scales(bad):
+    with pytest.raises(ValueError, match="'prior_scale' parameter must be None or"):
+        fit_temperature([0, 1], [0.4, 0.6], prior_scale=bad)
+    with pytest.raises(ValueError, match="'prior_scale' parameter must be None or"):
+        get_scorer("refined_brier", prior_scale=bad)
+
+
+def test_refined_scorers_take_the_scale_of_the_prior():
+    y, q = overconfident(2, 40, 3, 3.0)
+    model = Known().fit(q, y)
+    for prior_scale in (None, 0.1, 0.5):
+        scorer = get_scorer("refined_log_loss", prior_scale=prior_scale)
+        _, loss = brute_force(y, q, prior_scale=prior_scale)
+        assert_allclose(scorer(model, q, y), -loss, rtol=1e-6)
+    with pytest.raises(TypeError, match="options of 'brier' are"):
+        get_scorer("brier", prior_scale=0.5)
+
+
+def test_many_rows_need_little_memory():
+    """The logarithms of many rows are not held: the result is the same."""
+    y, q = overconfident(0, 1_500_000, 3, 2.0)
+    q = q.astype(np.float32)
+    tracemalloc.start()
+    temperature = fit_temperature(y, q)
+    losses = [loss(y, q) for loss in REFINED_LOSSES.values()]
+    scale_temperature(q[:1], temperature)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    value = objective(y, q, None, 0.5)
+    near = value(np.log(temperature) + 1e-3), value(np.log(temperature) - 1e-3)
+    assert value(np.log(temperature)) < min(near)
+    scaled = np.exp(scaled_logs(q, 1 / temperature))
+    error = np.mean(q.argmax(axis=1) != y)
+    expected = brier_score_loss(y, scaled, scale_by_half=False) + 2 / 3 * error
+    assert_allclose(losses[0], expected, rtol=1e-6)
+
+
+def test_scaling_while_floating_point_errors_raise():
+    y, q = overconfident(0, 200, 3, 2.0)
+    expected = scale_temperature(q, 1e-3), fit_temperature(y, q)
+    with np.errstate(all="raise"):
+        assert_array_equal(scale_temperature(q, 1e-3), expected[0])
+        assert np.isfinite(scale_temperature(q, 5e-324)).all()
+        assert fit_temperature(y, q) == expected[1]
+        for loss in REFINED_LOSSES.values():
+            loss(y, q)
 
 
 def test_narrow_weights_do_not_overflow():
@@ -216,8 +354,10 @@ def test_integer_weights_equal_repetition():
     y, q = overconfident(5, 100, 4, 2.0)
     weight = np.random.default_rng(0).integers(0, 4, 100)
     assert_allclose(
-        fit_temperature(y, q, sample_weight=weight),
-        fit_temperature(np.repeat(y, weight), np.repeat(q, weight, axis=0)),
+        fit_temperature(y, q, sample_weight=weight, prior_scale=None),
+        fit_temperature(
+            np.repeat(y, weight), np.repeat(q, weight, axis=0), prior_scale=None
+        ),
         rtol=1e-9,
     )
 
@@ -252,16 +392,21 @@ def test_bad_temperatures(temperature):
         scale_temperature([0.5], temperature)
 
 
-@given(data=forecasts(max_classes=6), weighted=st.booleans())
-def test_refined_penalty_is_that_of_the_plain_rule(data, weighted):
+@given(
+    data=forecasts(max_classes=6),
+    weighted=st.booleans(),
+    prior_scale=st.sampled_from([None, 0.5]),
+)
+def test_refined_penalty_is_that_of_the_plain_rule(data, weighted, prior_scale):
     """Refined PBS = Brier score of the scaled forecasts + penalty * error rate."""
     y, q = data
     c = q.shape[1]
     weight = np.random.default_rng(0).random(len(y)) + 0.1 if weighted else None
-    options = {"sample_weight": weight, "labels": range(c)}
+    inputs = {"sample_weight": weight, "labels": range(c)}
+    options = inputs | {"prior_scale": prior_scale}
     scaled = scale_temperature(q, fit_temperature(y, q, **options))
     error = 1 - accuracy_score(y, q.argmax(axis=1), sample_weight=weight)
-    plain = brier_score_loss(y, scaled, **options, scale_by_half=False)
+    plain = brier_score_loss(y, scaled, **inputs, scale_by_half=False)
     refined = REFINED_LOSSES["brier"](y, q, **options)
     assert_allclose(refined, plain + (c - 1) / c * error, rtol=1e-9, atol=1e-12)
     assert_allclose(
@@ -313,7 +458,8 @@ def test_it_is_the_temperature_of_scikit_learn():
         warnings.simplefilter("ignore")
         calibrated.fit(*held_out)
     theirs = 1 / calibrated.calibrated_classifiers_[0].calibrators[0].beta_
-    ours = fit_temperature(held_out[1], model.predict_proba(held_out[0]))
+    y_proba = model.predict_proba(held_out[0])
+    ours = fit_temperature(held_out[1], y_proba, prior_scale=None)
     assert_allclose(ours, theirs, rtol=1e-5)
 
 
@@ -327,19 +473,14 @@ def test_refined_scorers(name):
         q = model.predict_proba(X)
         c = q.shape[1]
         _, y_index = np.unique(labels, return_inverse=True)
-        temperature, loss = brute_force(y_index, q, weight)
-        if "brier" in name:
-            scaled = np.exp(scaled_logs(q, 1 / temperature))
-            loss = brier_score_loss(
-                y_index, scaled, sample_weight=weight, scale_by_half=False
-            )
+        temperature, _ = brute_force(y_index, q, weight)
+        scaled = np.exp(scaled_logs(q, 1 / temperature))
+        scorer = get_scorer(name)
+        rule = scorer.score_function.rule
+        loss = LOSSES[rule.name](y_index, scaled, sample_weight=weight, penalty=0)
         if "penalized" in name:
             error = np.average(q.argmax(axis=1) != y_index, weights=weight)
-            loss += (
-                RULES["brier" if "brier" in name else "log_loss"].penalty("paper", c)
-                * error
-            )
-        scorer = get_scorer(name)
+            loss += rule.penalty("paper", c) * error
         assert_allclose(
             scorer(model, X, labels, sample_weight=weight), -loss, rtol=1e-6
         )
@@ -348,7 +489,7 @@ def test_refined_scorers(name):
             assert_allclose(prepared(q), -loss, rtol=1e-6)
         copied = pickle.loads(pickle.dumps(scorer))
         assert copied(model, X, labels) == scorer(model, X, labels)
-        by_rule = get_scorer(name.removeprefix("neg_").removesuffix("_score"))
+        by_rule = get_scorer(SCORERS[name])
         assert by_rule(model, X, labels) == scorer(model, X, labels)
 
 

@@ -47,6 +47,8 @@ def test_a_path_of_nothing():
     with pytest.raises(ValueError, match="at least one training"):
         StoppingRuleComparison([], ["brier"]).penalty_path()
     trajectory = made_up(0, 3)
+    with pytest.raises(ValueError, match="needs the number of classes. Give it to"):
+        StoppingRuleComparison([trajectory], ["brier"]).penalty_path()
     trajectory.validation["brier"] = np.full(15, np.nan)
     trajectory.n_classes = 3
     with pytest.raises(ValueError, match="All losses of fold 0 are NaN"):
@@ -76,11 +78,10 @@ def made_up(seed, n_classes, n_stages=15, n_rows=40):
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 30),
     rule=st.sampled_from(["brier", "log_loss"]),
-    known=st.booleans(),
 )
-def test_the_error_never_rises_along_the_path(seed, n_classes, rule, known):
+def test_the_error_never_rises_along_the_path(seed, n_classes, rule):
     trajectory = made_up(seed, n_classes)
-    trajectory.n_classes = n_classes if known else None
+    trajectory.n_classes = n_classes
     rules = ["brier", "penalized_brier", "log_loss", "penalized_log_loss"]
     comparison = StoppingRuleComparison([trajectory], rules)
     path = comparison.penalty_path(rule)
