@@ -167,8 +167,10 @@ def comparison():
 def main():
     with_one, with_fit = comparison()
     print("compare_stopping_rules, HistGradientBoosting, 5,000 rows, 5 classes, 100")
-    print("stages, 12 rules: time over the same with one rule (goal: at most 1.1); with")
-    print("the log loss as judge, over an EarlyStoppingClassifier with one rule, which")
+    print(
+        "stages, 12 rules: time over the same with one rule (goal: at most 1.1); with"
+    )
+    print("the log loss as judge over an EarlyStoppingClassifier with one rule, which")
     print("predicts no test part (scikit-learn's F1 takes longer than all rules)")
     print(f"\n  {with_one:.2f}, {with_fit:.2f}\n", flush=True)
     hist_gradient_boosting()

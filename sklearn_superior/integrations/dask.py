@@ -142,7 +142,7 @@ def _make_loss(rule):
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in defaults.items()
     ]
-    loss.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    loss.__signature__ = inspect.Signature(parameters)
     return loss
 
 
