@@ -18,9 +18,6 @@ WITHOUT_A_FILE = {
     "integrations/xgboost.py": _BOOSTING,
     "metrics/_columns.py": "metrics/test_scorer.py",
     "metrics/_d2.py": "metrics/test_penalized.py",
-    "metrics/_logs.py": "metrics/test_temperature.py",
-    "metrics/_reduce.py": "metrics/test_penalized.py",
-    "metrics/_search.py": "metrics/test_temperature.py",
     "neural_network/_cnn_module.py": "neural_network/test_cnn.py",
     "neural_network/_optimizers.py": "neural_network/test_training.py",
 }

@@ -3,7 +3,6 @@
 import numpy as np
 
 from sklearn_superior.metrics import fit_temperature, scale_temperature
-from sklearn_superior.utils._warnings import warn
 
 
 def fit_calibration(classifier, val, y_proba, own_classes):
@@ -28,14 +27,9 @@ def fit_calibration(classifier, val, y_proba, own_classes):
     if classifier.calibration is None:
         return
     own = y_proba[:, np.isin(classifier.classes_, own_classes)]
-    temperature = best_temperature(val.y, own, own_classes, val.sample_weight)
-    if temperature == 1:
-        warn(
-            "The validation data has no best temperature: all predictions are correct, "
-            "or all forecasts uniform. The probabilities are left as they are, with "
-            "temperature_ = 1. More validation data would help.",
-        )
-    classifier.temperature_ = temperature
+    classifier.temperature_ = best_temperature(
+        val.y, own, own_classes, val.sample_weight
+    )
 
 
 def best_temperature(y_true, y_proba, own_classes, sample_weight=None):

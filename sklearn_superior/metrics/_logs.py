@@ -54,13 +54,12 @@ class Logs:
         xp, weight = self._forecast.xp, self._forecast.sample_weight
         if weight is None:
             return 1.0
-        if xp is np:
-            return float(np.sum(weight, dtype=float) / np.count_nonzero(weight))
-        weight = xp.astype(weight, self._forecast.dtype)
-        return float(xp.sum(weight)) / float(xp.count_nonzero(weight))
+        weight = as_dtype(weight, self._forecast.dtype, xp)
+        n_weighted = int(xp.count_nonzero(weight))
+        return float(xp.sum(weight)) / n_weighted if n_weighted else 1.0
 
     def _thin(self):
-        """Every so many-th row, for a first guess."""
+        """Return some of the rows, evenly spaced, for a first guess."""
         forecast = self._forecast
         size = forecast.n_samples * forecast.n_classes
         rows = slice(0, forecast.n_samples, -(-size // _MOST_HELD))
@@ -83,9 +82,8 @@ class Logs:
         total = 0.0
         for block in self._blocks():
             total = total + step(inverse, *block)
-        return (
-            total.tolist() if is_host else to_numpy(total, self._forecast.xp).tolist()
-        )
+        total = total if is_host else to_numpy(total, self._forecast.xp)
+        return total.tolist()
 
     def sum_scores(self, inverse, rules):
         """Weighted sum of the scores after a temperature, by the names of the rules."""

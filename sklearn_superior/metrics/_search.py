@@ -41,7 +41,7 @@ def best_inverse(evaluate, start=1.0):
             high = place
         if low == most or high == least:
             return place
-        step = -first / second if second > 0 else np.inf
+        step = -first / second if second > 0 else copysign(np.inf, -first)
         new = min(max(place + step, least), most)
         if low is None or high is None:
             if n_steps > _PATIENCE:  # there may be no root, and too many steps to it

@@ -6,8 +6,13 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.metrics import brier_score_loss, log_loss, make_scorer, recall_score
+from sklearn.utils.class_weight import compute_sample_weight
 
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
 from sklearn_superior.early_stopping._scoring import (
     StageScorer,
     StageScorers,
@@ -15,7 +20,7 @@ from sklearn_superior.early_stopping._scoring import (
     align_columns,
     check_scorer,
 )
-from sklearn_superior.metrics import _reduce, get_scorer
+from sklearn_superior.metrics import _reduce, get_scorer, penalized_log_loss
 from sklearn_superior.metrics._reduce import sum_losses
 from sklearn_superior.metrics._rules import rule_names
 
@@ -238,3 +243,37 @@ def test_columns_are_aligned():
     assert full.tolist() == [[0, 0.25, 0, 0.75]]
     assert full.dtype == np.float32
     assert align_columns(y_proba, np.arange(2), np.arange(2)) is y_proba
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_early_stopping_on_validation_data_that_lacks_a_class(scoring):
+    X, y = load_iris(return_X_y=True)
+    seen = np.flatnonzero(y[1::2] < 2) * 2 + 1
+    data = {"X_val": X[seen], "y_val": y[seen]}
+    booster = GradientBoostingClassifier(n_estimators=5, random_state=0)
+    model = EarlyStoppingClassifier(booster, scoring=scoring).fit(
+        X[::2], y[::2], **data
+    )
+    booster = clone(booster).fit(X[::2], y[::2])
+    proba = list(booster.staged_predict_proba(X[seen]))
+    if scoring == "neg_log_loss":
+        expected = [-log_loss(y[seen], q, labels=[0, 1, 2]) for q in proba]
+    else:
+        one_hot = np.eye(3)[y[seen]]
+        expected = [-np.sum((q - one_hot) ** 2, axis=1).mean() for q in proba]
+    assert_allclose(model.validation_scores_, expected)
+    scores = staged_scores(booster, X[seen], y[seen], scoring=scoring)
+    assert_allclose(scores, expected)
+
+
+def test_balanced_scores_choose_the_stage():
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[0:50, 50:70, 100:105]
+    X, y = X[rows, :2], y[rows]
+    scorer = get_scorer("penalized_log_loss", class_weight="balanced")
+    booster = GradientBoostingClassifier(n_estimators=8, random_state=0).fit(X, y)
+    expected = [
+        -penalized_log_loss(y, q, sample_weight=compute_sample_weight("balanced", y))
+        for q in booster.staged_predict_proba(X)
+    ]
+    assert_allclose(staged_scores(booster, X, y, scoring=scorer), expected)

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -616,3 +616,51 @@ def test_scores_that_are_not_there():
     ):
         with pytest.raises(ValueError, match="scores of .* only. Got 'log_loss'"):
             call()
+
+
+def test_a_stage_is_two_passes_whatever_the_number_of_rules(monkeypatch):
+    from sklearn_superior.metrics import _reduce
+    from sklearn_superior.metrics._rules import rule_names
+
+    n_losses, sum_losses = [], _reduce.sum_losses
+
+    def count(forecast, losses, **options):
+        n_losses.append(len(losses))
+        return sum_losses(forecast, losses, **options)
+
+    monkeypatch.setattr(_reduce, "sum_losses", count)
+    X, y = load_iris(return_X_y=True)
+    rules = rule_names(refined=True)
+    comparison = compare_stopping_rules(
+        HistGradientBoostingClassifier(max_iter=3),
+        X,
+        y,
+        cv=StratifiedKFold(2),
+        rules=rules,
+        random_state=0,
+    )
+    # Two folds, three stages, two parts; one more decides between equal stages, and
+    # the judge is none of ours.
+    assert n_losses == [len(rules) + 1, len(rules)] * 6
+    assert comparison.records is comparison.records
+
+
+def test_rules_of_scikit_learn_where_a_part_lacks_a_class():
+    """The plain rules have the names of scikit-learn's scorers and their numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = np.arange(90) % 3
+    train, rest = np.arange(60), np.arange(60, 90)
+    val, test = rest[y[rest] < 2], rest[y[rest] == 2]
+    comparison = compare_stopping_rules(
+        GradientBoostingClassifier(n_estimators=3, random_state=0),
+        X,
+        y,
+        cv=[(train, val, test)],
+        rules=["neg_log_loss", "log_loss", "neg_brier_score", "brier"],
+        scoring="neg_log_loss",
+    )
+    (trajectory,) = comparison.trajectories
+    for theirs, ours in (("neg_log_loss", "log_loss"), ("neg_brier_score", "brier")):
+        for part in (trajectory.validation, trajectory.test):
+            assert_allclose(part[theirs], part[ours])
