@@ -2,16 +2,20 @@
 
 import numpy as np
 
+from sklearn_superior.early_stopping._scoring import check_scorer
 from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.metrics._rules import PRIOR_SCALE
 
 
 def fit_calibration(classifier, val, y_proba, own_classes):
-    """Set the `temperature_` of a classifier whose `calibration` asks for it.
+    """Set the `temperature_` of a classifier, 1.0 if it is not to be calibrated.
 
     Parameters
     ----------
     classifier : estimator
-        The classifier.
+        Its `calibration` is ``"temperature"``, None, or ``"auto"``: a temperature if
+        its `scoring` is a refined rule. That rule has the options of the temperature,
+        so that what was judged is what is shipped.
 
     val : Rows
         The validation data.
@@ -23,16 +27,43 @@ def fit_calibration(classifier, val, y_proba, own_classes):
         The classes that the model knows. Samples of others say nothing of its
         probabilities and are left out.
     """
-    vars(classifier).pop("temperature_", None)
-    if classifier.calibration is None:
+    classifier.temperature_ = 1.0
+    if not calibrates(classifier.calibration, classifier.scoring):
         return
     own = y_proba[:, np.isin(classifier.classes_, own_classes)]
     classifier.temperature_ = best_temperature(
-        val.y, own, own_classes, val.sample_weight
+        val.y,
+        own,
+        own_classes,
+        val.sample_weight,
+        **temperature_options(classifier.scoring),
     )
 
 
-def best_temperature(y_true, y_proba, own_classes, sample_weight=None):
+def calibrates(calibration, scoring):
+    """Return whether a temperature is to be shipped."""
+    if calibration == "auto":
+        function = getattr(check_scorer(scoring), "score_function", None)
+        return getattr(function, "is_refined", False)
+    return calibration is not None
+
+
+def temperature_options(scoring):
+    """Return the options of a refined rule that decide its temperature."""
+    options = getattr(check_scorer(scoring), "options", {})
+    names = ("class_weight", "prior_scale")
+    return {name: options[name] for name in names if name in options}
+
+
+def best_temperature(
+    y_true,
+    y_proba,
+    own_classes,
+    sample_weight=None,
+    *,
+    class_weight=None,
+    prior_scale=PRIOR_SCALE,
+):
     """Return the best temperature for the samples of the classes of a model."""
     is_known = np.isin(y_true, own_classes)
     if sample_weight is not None:
@@ -40,12 +71,27 @@ def best_temperature(y_true, y_proba, own_classes, sample_weight=None):
     return fit_temperature(
         y_true[is_known],
         y_proba[is_known],
-        sample_weight=sample_weight,
+        sample_weight=_weigh(y_true[is_known], sample_weight, class_weight),
         labels=own_classes,
+        prior_scale=prior_scale,
     )
 
 
+def _weigh(y, sample_weight, class_weight):
+    """Return the weights of samples, each times that of its class."""
+    if class_weight is None:
+        return sample_weight
+    classes, codes = np.unique(y, return_inverse=True)
+    if class_weight == "balanced":
+        totals = np.bincount(codes, sample_weight)
+        weight = np.divide(1, totals, out=np.zeros(len(totals)), where=totals > 0)
+    else:
+        weight = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+    weight = weight[codes]
+    return weight if sample_weight is None else weight * sample_weight
+
+
 def calibrate(classifier, y_proba):
-    """Scale the probabilities of a classifier by its temperature, if it has one."""
-    temperature = getattr(classifier, "temperature_", None)
-    return y_proba if temperature is None else scale_temperature(y_proba, temperature)
+    """Scale the probabilities of a classifier by its temperature."""
+    temperature = getattr(classifier, "temperature_", 1.0)
+    return y_proba if temperature == 1 else scale_temperature(y_proba, temperature)

@@ -40,10 +40,11 @@ class EarlyStoppingClassifier(
         stopping is not used.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score. It sees the
+        Any scorer; greater is better. None is the refined penalized log loss, which
+        judges the probabilities as they are after recalibration. A scorer sees the
         predictions of the validation data as a whole, and no others.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
 
     tol : float, default=0.0
@@ -57,11 +58,12 @@ class EarlyStoppingClassifier(
         A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
         `validation_fraction` of the rows, in each group if there are groups.
 
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, the probabilities of the kept stage are recalibrated by
-        the temperature that is best on the validation data, see
-        :func:`~sklearn_superior.metrics.fit_temperature`. The predicted classes stay
-        the same.
+    calibration : {"auto", "temperature"} or None, default="auto"
+        Whether the probabilities of the kept stage are recalibrated by the temperature
+        that is best on the validation data, see
+        :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
+        the rule that chooses is a refined one (``"auto"``), which judges them so. The
+        predicted classes stay the same.
 
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
@@ -106,7 +108,7 @@ class EarlyStoppingClassifier(
         The score of each stage.
 
     temperature_ : float
-        The temperature of the probabilities, if there is a `calibration`.
+        The temperature of the probabilities, 1.0 if they are not recalibrated.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
@@ -151,11 +153,11 @@ class EarlyStoppingClassifier(
         estimator,
         *,
         scoring=None,
-        n_iter_no_change=10,
+        n_iter_no_change=20,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
-        calibration=None,
+        calibration="auto",
         checkpoint_dir=None,
         resume=False,
         random_state=None,

@@ -16,7 +16,7 @@ STOPPING_CONSTRAINTS = {
     "n_iter_no_change": [integer_from(1)],
     "tol": [Interval(Real, 0, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "calibration": [StrOptions({"temperature"}), None],
+    "calibration": [StrOptions({"auto", "temperature"}), None],
     "checkpoint_dir": [str, PathLike, None],
     "resume": ["boolean"],
     "random_state": ["random_state"],

@@ -61,7 +61,7 @@ class StageScorers:
     Parameters
     ----------
     scorers : dict of str to str, callable or None
-        Any scorers; None is the penalized Brier score.
+        Any scorers; None is the refined penalized log loss.
 
     classes : ndarray of shape (n_classes,)
         The classes; one column of the probabilities for each.
@@ -148,7 +148,7 @@ class StageScorer(StageScorers):
     Parameters
     ----------
     scoring : str, callable or None
-        Any scorer; None is the penalized Brier score.
+        Any scorer; None is the refined penalized log loss.
 
     classes, X, y, sample_weight, name
         As in `StageScorers`.
@@ -186,6 +186,8 @@ def _check_takes_weights(scorer, name):
         )
 
 
+# What `scoring=None` means.
+DEFAULT_SCORING = "neg_refined_penalized_log_loss"
 # Scorers of scikit-learn that do not know the classes, and ours with the same numbers.
 _SAME_NUMBERS = {
     "neg_log_loss": ("log_loss", {}),
@@ -200,7 +202,7 @@ def check_scorer(scoring, name="scoring"):
     the same and which score data that lacks a class, too.
     """
     if scoring is None:
-        scoring = "neg_penalized_brier_score"
+        scoring = DEFAULT_SCORING
     if isinstance(scoring, str):
         rule, options = _SAME_NUMBERS.get(scoring, (scoring, {}))
         try:

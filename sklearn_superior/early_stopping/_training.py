@@ -418,6 +418,8 @@ class _Run:
             fit_calibration(
                 classifier, self.val, self.scored["best"], self.model.own_classes
             )
+        else:
+            classifier.temperature_ = 1.0
         classifier.n_iter_ = stopper.n_iter
         self.progress.finished(lambda: self._attributes(self.stages.estimator))
 

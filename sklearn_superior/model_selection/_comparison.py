@@ -55,7 +55,7 @@ def compare_stopping_rules(
     cv=None,
     rules=None,
     scoring="f1_macro",
-    n_iter_no_change=10,
+    n_iter_no_change=20,
     tol=0.0,
     n_repeats=1,
     n_jobs=None,
@@ -103,8 +103,9 @@ def compare_stopping_rules(
         which is after recalibration), ``"last"`` for no choice at all, names of scorers
         of scikit-learn (``"accuracy"``, ...), and scorers. A dict gives them other
         names, as in ``{"kappa": scorer, "ll": "log_loss", "last": "last"}``; a scorer
-        in a list goes by the name of its function. None is the Brier score and the log
-        loss, plain and penalized.
+        in a list goes by the name of its function. None is the log loss and the
+        Brier score, both penalized, the refined penalized log loss, the accuracy, and
+        no choice.
 
     scoring : str, callable, list or dict, default="f1_macro"
         The score that really counts, or several judges, of which the first one does.
@@ -112,7 +113,7 @@ def compare_stopping_rules(
         the probabilities after recalibration by the temperature that is best on the
         validation part, as in ``"calibrated_log_loss"``.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Patience of early stopping.
 
     tol : float, default=0.0

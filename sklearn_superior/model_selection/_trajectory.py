@@ -12,7 +12,15 @@ from sklearn_superior.early_stopping._training import check_scorer
 from sklearn_superior.metrics._rules import rule_names
 from sklearn_superior.utils._sklearn_compat import scorer_parts
 
-DEFAULT_RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
+DEFAULT_RULES = (
+    "log_loss",
+    "brier",
+    "penalized_brier",
+    "penalized_log_loss",
+    "refined_penalized_log_loss",
+    "accuracy",
+    "last",
+)
 SELECTIONS = ("CP", "ES")
 LAST = "last"  # the rule that makes no choice
 # Names of columns of the records that judges must not have.
@@ -81,7 +89,7 @@ class Trajectory:
             f"scored by {', '.join(self.validation) or 'nothing'}>"
         )
 
-    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
+    def choose(self, rule, selection, *, n_iter_no_change=20, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen.
 
         Of stages with the same score the one with the best of `tie_scores` is chosen,
@@ -179,7 +187,7 @@ class Trajectory:
         return cls(0, 0, validation=scores, test={}, tie_scores=tie_scores)
 
     def plot(
-        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=10, tol=0.0
+        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=20, tol=0.0
     ):
         """Draw the validation scores over the stages.
 
@@ -194,7 +202,7 @@ class Trajectory:
         scoring : str, default="target"
             What to call the target.
 
-        n_iter_no_change : int, default=10
+        n_iter_no_change : int, default=20
             Patience of early stopping.
 
         tol : float, default=0.0

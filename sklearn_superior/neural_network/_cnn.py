@@ -84,10 +84,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score. It sees the
+        Any scorer; greater is better. None is the refined penalized log loss, which
+        judges the probabilities as they are after recalibration. A scorer sees the
         predictions of the validation data as a whole, and no others.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Number of epochs without improvement after which training stops.
 
     tol : float, default=0.0
@@ -102,11 +103,12 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         `validation_fraction` of the rows, in each group if there are groups. Windows
         that overlap leak from a random part into the other: prefer these.
 
-    calibration : {"temperature"} or None, default=None
-        With ``"temperature"``, the probabilities of the kept epoch are recalibrated by
-        the temperature that is best on the validation data, see
-        :func:`~sklearn_superior.metrics.fit_temperature`. The predicted classes stay
-        the same. Needs ``early_stopping=True``.
+    calibration : {"auto", "temperature"} or None, default="auto"
+        Whether the probabilities of the kept epoch are recalibrated by the temperature
+        that is best on the validation data, see
+        :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
+        the rule that chooses is a refined one (``"auto"``), which judges them so. The
+        predicted classes stay the same. Without early stopping there is none.
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
@@ -182,7 +184,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``"validation_score"`` of each epoch.
 
     temperature_ : float
-        The temperature of the probabilities, if there is a `calibration`.
+        The temperature of the probabilities, 1.0 if they are not recalibrated.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
@@ -246,11 +248,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         max_iter=100,
         early_stopping=True,
         scoring=None,
-        n_iter_no_change=10,
+        n_iter_no_change=20,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
-        calibration=None,
+        calibration="auto",
         standardize=True,
         class_weight=None,
         device="auto",

@@ -37,7 +37,7 @@ _BLOCK = 2**20
 def check_params(model):
     """Check the parameters of a `CNNClassifier`."""
     check_stopping_parameters(model, _CONSTRAINTS)
-    if model.calibration is not None and not model.early_stopping:
+    if model.calibration == "temperature" and not model.early_stopping:
         raise ValueError(
             f"calibration={model.calibration!r} needs validation data: set "
             "early_stopping=True."

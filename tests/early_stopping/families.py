@@ -14,7 +14,14 @@ from sklearn.ensemble import (
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.neural_network import CNNClassifier
+
+
+def plain_stopping(estimator, **options):
+    """Early stopping by PBS; the probabilities are those of the library."""
+    plain = {"scoring": "neg_penalized_brier_score", "calibration": None}
+    return EarlyStoppingClassifier(estimator, **plain | options)
 
 
 def _xgboost():

@@ -29,7 +29,6 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
 from sklearn_superior.early_stopping import (
     EarlyStopper,
-    EarlyStoppingClassifier,
     Stages,
     _identity,
     register_stages,
@@ -43,6 +42,7 @@ from tests.early_stopping.families import (
     RESUMABLE,
     installed,
     make_data,
+    plain_stopping,
     resumable,
     resumable_data,
 )
@@ -101,15 +101,13 @@ def test_interrupted_training_resumes(name, kind, stop_at, tmp_path, monkeypatch
     save_every_stage(monkeypatch)
     Interrupt.left = stop_at
     options = {"n_iter_no_change": 8, "checkpoint_dir": tmp_path / "one"}
-    model = EarlyStoppingClassifier(
-        resumable(name), scoring=interrupted_scorer, **options
-    )
+    model = plain_stopping(resumable(name), scoring=interrupted_scorer, **options)
     with pytest.raises(Interrupt):
         model.fit(X, y, X_val=X_val, y_val=y_val)
     Interrupt.left = 1000
     model.set_params(resume=True).fit(X, y, X_val=X_val, y_val=y_val)
 
-    whole = EarlyStoppingClassifier(
+    whole = plain_stopping(
         resumable(name), n_iter_no_change=8, checkpoint_dir=tmp_path / "two"
     ).fit(X, y, X_val=X_val, y_val=y_val)
     assert model.best_iteration_ == whole.best_iteration_
@@ -117,7 +115,7 @@ def test_interrupted_training_resumes(name, kind, stop_at, tmp_path, monkeypatch
     assert_allclose(model.predict_proba(X_val), whole.predict_proba(X_val), rtol=1e-5)
 
     # A finished run is taken up as it is; not a stage is trained again.
-    again = EarlyStoppingClassifier(
+    again = plain_stopping(
         resumable(name),
         n_iter_no_change=8,
         checkpoint_dir=tmp_path / "two",
@@ -136,7 +134,7 @@ def test_more_stages_can_be_added(tmp_path, name):
 
     def fit(n_stages, **options):
         inner = resumable(name).set_params(**{budget: n_stages})
-        model = EarlyStoppingClassifier(inner, n_iter_no_change=50, **options)
+        model = plain_stopping(inner, n_iter_no_change=50, **options)
         return model.fit(X, y, X_val=X_val, y_val=y_val)
 
     assert fit(5, checkpoint_dir=tmp_path, resume=True).n_iter_ == 5
@@ -148,7 +146,7 @@ def test_more_stages_can_be_added(tmp_path, name):
 
 def saved(tmp_path, name="SGD"):
     X, y, X_val, y_val = resumable_data(name)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable(name), n_iter_no_change=3, checkpoint_dir=tmp_path, resume=True
     )
     model.fit(X, y, X_val=X_val, y_val=y_val)
@@ -259,11 +257,11 @@ def test_other_data_and_settings_are_told(tmp_path):
 def test_bad_parameters(tmp_path):
     X, y, _, _ = make_data("five")
     with pytest.raises(ValueError, match="resume=True needs a checkpoint_dir"):
-        EarlyStoppingClassifier(FAMILIES["SGD"](), resume=True).fit(X, y)
+        plain_stopping(FAMILIES["SGD"](), resume=True).fit(X, y)
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(ValueError, match="'checkpoint_dir' parameter must be a folder"):
-        EarlyStoppingClassifier(FAMILIES["SGD"](), checkpoint_dir=file).fit(X, y)
+        plain_stopping(FAMILIES["SGD"](), checkpoint_dir=file).fit(X, y)
 
 
 CANNOT_RESUME = {
@@ -277,7 +275,7 @@ CANNOT_RESUME = {
 def test_what_cannot_resume_says_so_and_leaves_other_checkpoints_alone(name, tmp_path):
     _, path, (X, y, X_val, y_val) = saved(tmp_path)
     before = path.read_bytes()
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES[name](), checkpoint_dir=tmp_path, resume=True, n_iter_no_change=3
     )
     with pytest.warns(UserWarning, match="cannot resume, .*" + CANNOT_RESUME[name]):
@@ -291,7 +289,7 @@ class OwnSGD(SGDClassifier):
 
 def test_a_class_that_could_not_be_read_again_writes_no_checkpoint(tmp_path):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         OwnSGD(loss="log_loss", max_iter=3, random_state=0), checkpoint_dir=tmp_path
     )
     with pytest.warns(UserWarning, match=r"cannot resume.*does not trust .*OwnSGD"):
@@ -317,7 +315,7 @@ def test_missing_skops_names_the_extra(tmp_path, monkeypatch):
         r'checkpoint_dir needs skops.* `pip install "sklearn-superior\[checkpoint\]"`'
     )
     with pytest.raises(ImportError, match=message):
-        EarlyStoppingClassifier(FAMILIES["SGD"](), checkpoint_dir=tmp_path).fit(X, y)
+        plain_stopping(FAMILIES["SGD"](), checkpoint_dir=tmp_path).fit(X, y)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -346,7 +344,7 @@ def test_other_data_is_refused_by_name(tmp_path, name):
     if name == "CNN":
         model.set_params(**options)
     else:
-        model = EarlyStoppingClassifier(model, **options)
+        model = plain_stopping(model, **options)
     model.fit(**data)
     for changed, (part, change) in DATA.items():
         other = data | {changed: change(data[changed])}
@@ -364,7 +362,7 @@ def test_other_values_in_any_table_are_refused(tmp_path, kind):
         "list": lambda X: X.tolist(),
         "polars": pl.DataFrame,
     }[kind]
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable("SGD" if kind == "sparse" else "HistGradientBoosting"),
         n_iter_no_change=2,
         checkpoint_dir=tmp_path,
@@ -390,7 +388,7 @@ def test_other_values_in_any_table_are_refused(tmp_path, kind):
 def test_another_split_is_refused(tmp_path):
     X, y, _, _ = make_data("five")
     groups = np.arange(300) % 5
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable("SGD"), checkpoint_dir=tmp_path, resume=True, validation_split="last"
     ).fit(X, y, groups=groups)
     data = {"X": X, "y": y, "groups": groups}
@@ -414,7 +412,7 @@ def test_another_split_is_refused(tmp_path):
 def test_other_parameters_are_refused_by_name(tmp_path, change, message):
     X, y, X_val, y_val = make_data("five")
     inner = make_pipeline(StandardScaler(), resumable("SGD"))
-    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, resume=True)
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     first = model.fit(**data).validation_scores_
     refuse(clone(model).set_params(**change), data, f"What differs: .*{message}")
@@ -470,7 +468,7 @@ def test_a_scorer_without_identity_is_said_and_never_resumes(tmp_path):
 def test_scorers_that_are_objects_resume(tmp_path):
     X, y, X_val, y_val = make_data("five")
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable("SGD"),
         scoring=ScorerObject(1.0),
         checkpoint_dir=tmp_path,
@@ -491,12 +489,12 @@ def test_another_patience_gives_the_unbroken_result_or_is_refused(
 ):
     X, y, X_val, y_val = make_data("five")
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
-    first = EarlyStoppingClassifier(
+    first = plain_stopping(
         resumable(name), n_iter_no_change=5, tol=0.004, checkpoint_dir=tmp_path
     ).fit(**data)
     options = {"n_iter_no_change": patience, "tol": tol}
-    whole = EarlyStoppingClassifier(resumable(name), **options).fit(**data)
-    model = EarlyStoppingClassifier(
+    whole = plain_stopping(resumable(name), **options).fit(**data)
+    model = plain_stopping(
         resumable(name), **options, checkpoint_dir=tmp_path, resume=True
     )
     if whole.n_iter_ < first.n_iter_:
@@ -535,7 +533,7 @@ def test_a_write_that_fails_costs_a_warning_once(tmp_path, monkeypatch, how):
     else:
         scoring = partial(score_and_remove, folder)
 
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable("SGD"), checkpoint_dir=folder, scoring=scoring, n_iter_no_change=4
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -545,7 +543,7 @@ def test_a_write_that_fails_costs_a_warning_once(tmp_path, monkeypatch, how):
     assert len(told) == 1
     assert "checkpoint.zip could not be written: " in told[0]
     assert "Training continues without it" in told[0]
-    whole = EarlyStoppingClassifier(resumable("SGD"), n_iter_no_change=4)
+    whole = plain_stopping(resumable("SGD"), n_iter_no_change=4)
     whole.fit(X, y, X_val=X_val, y_val=y_val)
     assert_array_equal(model.validation_scores_, whole.validation_scores_)
     assert not folder.exists() or list(folder.iterdir()) == []
@@ -679,7 +677,7 @@ def test_adapters_without_checkpoints_are_told(tmp_path):
     register_stages(SGDWithoutCheckpoints, WithoutCheckpoints)
     X, y, X_val, y_val = make_data("five")
     inner = SGDWithoutCheckpoints(loss="log_loss", max_iter=3, random_state=0)
-    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, resume=True)
     with pytest.warns(UserWarning, match="SGDWithoutCheckpoints writes no"):
         model.fit(X, y, X_val=X_val, y_val=y_val)
     assert list(tmp_path.iterdir()) == []
@@ -694,7 +692,7 @@ def members_of(path):
 def test_a_model_of_another_training_does_not_pass(tmp_path, name):
     _, path, (X, y, X_val, y_val) = saved(tmp_path / "own", name)
     folder = tmp_path / "other"
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         resumable(name), n_iter_no_change=3, checkpoint_dir=folder, resume=True
     )
     model.fit(X[::-1], y, X_val=X_val, y_val=y_val)
@@ -717,13 +715,13 @@ def test_a_generator_as_random_state_starts_anew(tmp_path, model):
     X, y, X_val, y_val = make_data("five")
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     options = {"n_iter_no_change": 50}
-    whole = EarlyStoppingClassifier(clone(model).set_params(max_iter=8), **options)
+    whole = plain_stopping(clone(model).set_params(max_iter=8), **options)
     whole.fit(**data)
     options |= {"checkpoint_dir": tmp_path, "resume": True}
     for n_iter in (4, 8):
         inner = clone(model).set_params(max_iter=n_iter)
         with pytest.warns(UserWarning, match="cannot resume.*is a RandomState"):
-            resumed = EarlyStoppingClassifier(inner, **options).fit(**data)
+            resumed = plain_stopping(inner, **options).fit(**data)
     assert_array_equal(resumed.validation_scores_, whole.validation_scores_)
 
 
@@ -735,9 +733,7 @@ def test_standard_pipelines_of_data_frames_resume(tmp_path):
         make_column_transformer((StandardScaler(), numbers)),
         resumable("HistGradientBoosting"),
     )
-    model = EarlyStoppingClassifier(
-        inner, random_state=0, checkpoint_dir=tmp_path, resume=True
-    )
+    model = plain_stopping(inner, random_state=0, checkpoint_dir=tmp_path, resume=True)
     first = model.fit(frame, y).validation_scores_
     assert_array_equal(clone(model).fit(frame, y).validation_scores_, first)
 
@@ -747,7 +743,7 @@ def test_a_budget_under_another_name_may_grow(tmp_path):
     X, y, X_val, y_val = make_data("five")
     for n_stages in (3, 5):
         inner = lightgbm.LGBMClassifier(num_iterations=n_stages, verbose=-1, n_jobs=1)
-        model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+        model = plain_stopping(inner, checkpoint_dir=tmp_path, resume=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert model.fit(X, y, X_val=X_val, y_val=y_val).n_iter_ == n_stages
@@ -775,7 +771,7 @@ def test_saving_takes_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
     scoring = partial(score_and_tick, clock)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        EarlyStoppingClassifier(
+        plain_stopping(
             resumable("SGD"),
             scoring=scoring,
             n_iter_no_change=50,
@@ -802,7 +798,7 @@ def test_what_transformers_do_is_part_of_the_identity(tmp_path, monkeypatch):
     X, y, X_val, y_val = make_data("five")
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     inner = make_pipeline(Scaled(), resumable("SGD"))
-    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, resume=True)
     model.fit(**data)
     clone(model).fit(**data)
     monkeypatch.setattr(Scaled, "transform", lambda self, X: 3.0 * X)
@@ -813,7 +809,7 @@ def test_a_transformer_that_draws_without_a_seed_is_refused(tmp_path):
     X, y, X_val, y_val = make_data("five")
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     inner = make_pipeline(Scaled(draws=True), resumable("SGD"))
-    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, resume=True)
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, resume=True)
     model.fit(**data)
     refuse(model, data, "something draws at random: set random_state to an int")
 
@@ -823,7 +819,7 @@ def test_swapped_steps_are_refused(tmp_path):
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     first, second = StandardScaler(), Normalizer()
     for steps in ((first, second), (second, first)):
-        model = EarlyStoppingClassifier(
+        model = plain_stopping(
             make_pipeline(*steps, resumable("SGD")),
             checkpoint_dir=tmp_path,
             resume=True,
@@ -843,9 +839,7 @@ def test_encoders_with_a_type_as_parameter_resume(tmp_path):
         ),
         resumable("HistGradientBoosting"),
     )
-    model = EarlyStoppingClassifier(
-        inner, random_state=0, checkpoint_dir=tmp_path, resume=True
-    )
+    model = plain_stopping(inner, random_state=0, checkpoint_dir=tmp_path, resume=True)
     first = model.fit(frame, y).validation_scores_
     assert_array_equal(clone(model).fit(frame, y).validation_scores_, first)
 
@@ -854,12 +848,12 @@ def test_rows_that_are_drawn_without_a_seed_are_told(tmp_path, capsys):
     X, y, *_ = make_data("five")
     options = {"checkpoint_dir": tmp_path, "resume": True, "n_iter_no_change": 50}
     inner = FAMILIES["GradientBoosting"]().set_params(n_estimators=4)
-    EarlyStoppingClassifier(inner, **options).fit(X, y)
+    plain_stopping(inner, **options).fit(X, y)
     with pytest.raises(ValueError, match="set random_state to an int"):
-        EarlyStoppingClassifier(inner, **options).fit(X, y)
+        plain_stopping(inner, **options).fit(X, y)
     seeded = options | {"checkpoint_dir": tmp_path / "seeded", "random_state": 0}
     for n_done in (0, 4):
-        EarlyStoppingClassifier(inner, verbose=1, **seeded).fit(X, y)
+        plain_stopping(inner, verbose=1, **seeded).fit(X, y)
         told = f"resumed after {n_done} " in capsys.readouterr().out
         assert told == (n_done > 0)
 
@@ -867,7 +861,7 @@ def test_rows_that_are_drawn_without_a_seed_are_told(tmp_path, capsys):
 def test_a_checkpoint_that_is_replaced_is_told(tmp_path):
     X, y, *_ = make_data("five")
     inner = FAMILIES["GradientBoosting"]().set_params(n_estimators=3)
-    model = EarlyStoppingClassifier(inner, checkpoint_dir=tmp_path, random_state=0)
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, random_state=0)
     model.fit(X, y)  # which is silent
     with pytest.warns(UserWarning, match=r"checkpoint.zip is replaced, because resume"):
         model.fit(X, y)

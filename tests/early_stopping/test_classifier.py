@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_superior.early_stopping import (
-    EarlyStoppingClassifier,
     Stages,
     register_stages,
 )
@@ -32,6 +31,7 @@ from tests.early_stopping.families import (
     NETWORKS,
     expected_curve,
     make_data,
+    plain_stopping,
 )
 
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -60,7 +60,7 @@ def test_stops_and_keeps_what_full_training_tells(name, kind, patience):
     X, y, X_val, y_val = make_data(kind)
     curve, stages = expected_curve(name, kind, penalized_brier_score_loss)
     n_trained, best = patience_ends(curve, patience)
-    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=patience)
+    model = plain_stopping(FAMILIES[name](), n_iter_no_change=patience)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     assert model.best_iteration_ == best
     assert model.n_iter_ == n_trained
@@ -90,7 +90,7 @@ def n_epochs(network, X, y, n_most):
 @every_family
 def test_the_kept_model_is_no_larger_than_its_best_stage(name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3)
+    model = plain_stopping(FAMILIES[name](), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     inner, n_kept = model.estimator_, model.best_iteration_ + 1
     size = {
@@ -118,7 +118,7 @@ def test_labels_missing_from_the_training_part(name):
     is_red = (y == "red") | (np.arange(len(y)) % 2 == 0)
     known = np.where(y == "red", "blue", y)
     y = np.where((np.arange(len(y)) >= 270) & is_red, "red", known)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES[name](), validation_split="last", n_iter_no_change=3
     ).fit(X, y)
     proba = model.predict_proba(X)
@@ -132,7 +132,7 @@ def test_sample_weights_of_both_parts(name):
     X, y, X_val, y_val = make_data("five")
     rng = np.random.default_rng(0)
     weight, weight_val = rng.random(300) + 0.1, rng.random(200)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES[name](), n_iter_no_change=3, scoring="neg_penalized_log_loss"
     ).fit(
         X,
@@ -146,7 +146,7 @@ def test_sample_weights_of_both_parts(name):
         y_val, model.predict_proba(X_val), sample_weight=weight_val
     )
     assert_allclose(model.best_score_, best, rtol=1e-5)
-    plain = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3).fit(
+    plain = plain_stopping(FAMILIES[name](), n_iter_no_change=3).fit(
         X, y, X_val=X_val, y_val=y_val
     )
     assert not np.allclose(plain.predict_proba(X_val), model.predict_proba(X_val))
@@ -163,11 +163,11 @@ def test_pipeline_with_transformers(name):
     transform = make_column_transformer(
         (StandardScaler(), [f"x{k}" for k in range(12)]), (OneHotEncoder(), ["kind"])
     )
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         make_pipeline(transform, FAMILIES[name]()), n_iter_no_change=3
     ).fit(frame, y, X_val=frame_val, y_val=y_val)
     fitted = clone(transform).fit(frame)
-    bare = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3).fit(
+    bare = plain_stopping(FAMILIES[name](), n_iter_no_change=3).fit(
         fitted.transform(frame), y, X_val=fitted.transform(frame_val), y_val=y_val
     )
     assert_allclose(model.validation_scores_, bare.validation_scores_)
@@ -189,9 +189,7 @@ def test_any_scoring_and_no_second_prediction(name, scoring):
         calls.append(type(estimator).__name__)
         return neg_penalized_brier_scorer(estimator, X, y)
 
-    model = EarlyStoppingClassifier(
-        FAMILIES[name](), scoring=scoring, n_iter_no_change=3
-    )
+    model = plain_stopping(FAMILIES[name](), scoring=scoring, n_iter_no_change=3)
     assert np.isfinite(
         model.fit(X, y, X_val=X_val, y_val=y_val).validation_scores_
     ).all()
@@ -212,9 +210,9 @@ def test_validation_parts():
             seen.append(X)
             return -len(seen)
 
-        EarlyStoppingClassifier(
-            inner, scoring=scoring, n_iter_no_change=1, **options
-        ).fit(X, y, groups=groups if "validation_split" in options else None)
+        plain_stopping(inner, scoring=scoring, n_iter_no_change=1, **options).fit(
+            X, y, groups=groups if "validation_split" in options else None
+        )
         return np.flatnonzero((X[:, None] == seen[0][None]).all(axis=2).any(axis=1))
 
     last = rows_of(validation_split="last", validation_fraction=0.2)
@@ -235,7 +233,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
     X, y, _, _ = make_data("binary")
     y = y.copy()
     y[0] = 7
-    model = EarlyStoppingClassifier(FAMILIES["HistGradientBoosting"](), random_state=0)
+    model = plain_stopping(FAMILIES["HistGradientBoosting"](), random_state=0)
     assert model.fit(X, y).predict_proba(X).shape == (300, 3)
 
 
@@ -304,9 +302,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
 )
 def test_bad_input(options, data, error, message):
     X, y, _, _ = make_data("five")
-    model = EarlyStoppingClassifier(
-        **{"estimator": FAMILIES["GradientBoosting"]()} | options
-    )
+    model = plain_stopping(**{"estimator": FAMILIES["GradientBoosting"]()} | options)
     with pytest.raises(error, match=message):
         model.fit(X, y, **data)
 
@@ -320,7 +316,7 @@ def test_boosters_whose_stages_change_are_refused():
         lightgbm.LGBMClassifier(boosting_type="dart"),
     ):
         with pytest.raises(ValueError, match="'dart'.* so no stage can be kept"):
-            EarlyStoppingClassifier(inner).fit(X, y)
+            plain_stopping(inner).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["GradientBoosting", "LightGBM", "CatBoost", "MLP"])
@@ -334,8 +330,8 @@ def test_the_estimators_own_early_stopping_is_not_used(name):
     }[name]
     inner = FAMILIES[name]().set_params(**own)
     data = {"X_val": X_val, "y_val": y_val}
-    stopping = EarlyStoppingClassifier(inner, n_iter_no_change=6).fit(X, y, **data)
-    plain = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=6)
+    stopping = plain_stopping(inner, n_iter_no_change=6).fit(X, y, **data)
+    plain = plain_stopping(FAMILIES[name](), n_iter_no_change=6)
     assert_array_equal(
         stopping.validation_scores_, plain.fit(X, y, **data).validation_scores_
     )
@@ -352,12 +348,12 @@ def test_what_gives_no_probabilities_is_refused():
         catboost.CatBoostClassifier(loss_function="MultiClassOneVsAll"),
     ):
         with pytest.raises(ValueError, match="multi:softmax|MultiClassOneVsAll"):
-            EarlyStoppingClassifier(inner).fit(X, y)
+            plain_stopping(inner).fit(X, y)
 
 
 def test_one_class_in_the_training_part():
     X, y, _, _ = make_data("binary")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES["SGD"](), validation_split="last", validation_fraction=0.5
     )
     with pytest.raises(ValueError, match="training part must hold at least two"):
@@ -367,7 +363,7 @@ def test_one_class_in_the_training_part():
 def test_an_unseen_validation_class_warns_once():
     X, y, X_val, y_val = make_data("missing")
     y = np.where(y == 3, 2, y)
-    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=3)
+    model = plain_stopping(FAMILIES["GradientBoosting"](), n_iter_no_change=3)
     with pytest.warns(UserWarning, match=r"training has not: \[1, 3\]") as caught:
         model.fit(X, y, X_val=X_val, y_val=y_val)
     assert len(caught) == 1
@@ -379,14 +375,14 @@ def test_catboost_with_parameters_that_cannot_be_cloned():
     inner = catboost.CatBoostClassifier(
         iterations=3, class_weights=[1, 2, 1, 1, 1], allow_writing_files=False
     )
-    model = EarlyStoppingClassifier(inner).fit(X, y, X_val=X_val, y_val=y_val)
+    model = plain_stopping(inner).fit(X, y, X_val=X_val, y_val=y_val)
     assert model.n_iter_ == 3
 
 
 @every_family
 def test_logarithms_of_the_probabilities(name):
     X, y, X_val, y_val = make_data("missing")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES[name](), validation_split="last", n_iter_no_change=2
     ).fit(np.vstack([X, X_val]), np.r_[y, y_val])
     y_proba = model.predict_proba(X_val)
@@ -397,9 +393,7 @@ def test_logarithms_of_the_probabilities(name):
 @every_family
 def test_model_selection_and_pickle(name):
     X, y, _, _ = make_data("five")
-    model = EarlyStoppingClassifier(
-        FAMILIES[name](), n_iter_no_change=3, random_state=0
-    )
+    model = plain_stopping(FAMILIES[name](), n_iter_no_change=3, random_state=0)
     budget = {"CatBoost": "iterations", "AdaBoost": "n_estimators"}.get(
         name,
         "max_iter" if name in ("HistGradientBoosting", *NETWORKS) else "n_estimators",
@@ -421,9 +415,7 @@ def test_model_selection_and_pickle(name):
 @every_family
 def test_fits_at_once_do_not_disturb_each_other(name):
     X, y, X_val, y_val = make_data("five")
-    models = [
-        EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=k) for k in (2, 4)
-    ] * 2
+    models = [plain_stopping(FAMILIES[name](), n_iter_no_change=k) for k in (2, 4)] * 2
 
     def run(model):
         fitted = clone(model).fit(X, y, X_val=X_val, y_val=y_val)
@@ -452,7 +444,7 @@ def test_metadata_routing_through_a_pipeline():
     weight = np.random.default_rng(0).random(300) + 0.1
     inner = FAMILIES["HistGradientBoosting"]()
     with config_context(enable_metadata_routing=True):
-        model = EarlyStoppingClassifier(inner, n_iter_no_change=3).set_fit_request(
+        model = plain_stopping(inner, n_iter_no_change=3).set_fit_request(
             X_val=True,
             y_val=True,
             sample_weight=True,
@@ -465,7 +457,7 @@ def test_metadata_routing_through_a_pipeline():
         pipeline.set_params(transform_input=["X_val"])
         pipeline.fit(X, y, X_val=X_val, y_val=y_val, sample_weight=weight)
     scaler = StandardScaler().fit(X)
-    direct = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+    direct = plain_stopping(inner, n_iter_no_change=3).fit(
         scaler.transform(X),
         y,
         X_val=scaler.transform(X_val),
@@ -494,7 +486,7 @@ def test_a_third_party_can_register_its_own():
 
     register_stages(Mine, MyStages)
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(Mine(n_estimators=5)).fit(X, y)
+    model = plain_stopping(Mine(n_estimators=5)).fit(X, y)
     assert MyStages.n_fits == 1
     assert len(model.estimator_.estimators_) == model.best_iteration_ + 1
     with pytest.raises(TypeError, match="adapter must be a subclass of Stages"):
@@ -506,7 +498,7 @@ def test_a_third_party_can_register_its_own():
 def test_grouped_cross_validation_passes_groups_on():
     X, y, _, _ = make_data("five")
     groups = np.repeat(np.arange(3), 100)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES["HistGradientBoosting"](), validation_split="last", n_iter_no_change=2
     )
     with config_context(enable_metadata_routing=True):

@@ -13,14 +13,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.early_stopping import (
-    EarlyStoppingClassifier,
     Stages,
     register_stages,
     staged_scores,
 )
 from sklearn_superior.metrics import neg_penalized_log_loss_scorer
 from sklearn_superior.model_selection import compare_stopping_rules
-from tests.early_stopping.families import FAMILIES, make_data
+from tests.early_stopping.families import (
+    FAMILIES,
+    make_data,
+    plain_stopping,
+)
 
 # Options of each family; "kind" is the data that they need.
 BINARY = {"kind": "binary"}
@@ -141,7 +144,7 @@ def test_the_kept_model_is_that_of_the_library_alone(name, options):
     if kind == "single precision":
         X, X_val = X.astype(np.float32), X_val.astype(np.float32)
     inner = FAMILIES[name]().set_params(**options)
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=4)
+    model = plain_stopping(inner, n_iter_no_change=4)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     labels = np.unique(y, return_inverse=True)[1] if name == "XGBoost" else y
     alone = train_alone(name, inner, model.best_iteration_ + 1, X, labels)
@@ -149,7 +152,7 @@ def test_the_kept_model_is_that_of_the_library_alone(name, options):
     order = np.argsort(alone.classes_)
     assert_allclose(model.predict_proba(X_val), expected[:, order], atol=1e-5)
     score = neg_penalized_log_loss_scorer(model, X_val, y_val)
-    rescored = EarlyStoppingClassifier(
+    rescored = plain_stopping(
         inner, n_iter_no_change=4, scoring=neg_penalized_log_loss_scorer
     ).fit(X, y, X_val=X_val, y_val=y_val)
     if rescored.best_iteration_ == model.best_iteration_:
@@ -175,7 +178,7 @@ class TestOrderOfClasses:
     def test_early_stopping(self, options):
         X, y, y_val, X_val = self.data()
         inner = FAMILIES["CatBoost"]().set_params(**options)
-        model = EarlyStoppingClassifier(inner, n_iter_no_change=5)
+        model = plain_stopping(inner, n_iter_no_change=5)
         model.fit(X, y, X_val=X_val, y_val=y_val)
         alone = train_alone("CatBoost", inner, model.best_iteration_ + 1, X, y)
         assert list(alone.classes_) != sorted(alone.classes_)
@@ -209,7 +212,7 @@ def test_text_features_of_catboost():
     X = pd.DataFrame({"a": rng.normal(size=300), "t": text})
     X, X_val, y, y_val = train_test_split(X, y, random_state=0)
     inner = FAMILIES["CatBoost"]().set_params(text_features=["t"])
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=5)
+    model = plain_stopping(inner, n_iter_no_change=5)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     assert model.n_iter_ > model.best_iteration_ + 1
     alone = train_alone("CatBoost", inner, model.best_iteration_ + 1, X, y)
@@ -220,7 +223,7 @@ def test_snapshots_of_catboost_are_refused_before_training():
     X, y, *_ = make_data("binary")
     inner = FAMILIES["CatBoost"]().set_params(save_snapshot=True)
     with pytest.raises(ValueError, match="save_snapshot=True.*cannot be stopped here"):
-        EarlyStoppingClassifier(inner).fit(X, y)
+        plain_stopping(inner).fit(X, y)
 
 
 class Forgetful(GradientBoostingClassifier):
@@ -243,7 +246,7 @@ class ForgetfulStages(Stages):
 def test_a_model_that_is_not_what_was_scored_is_an_error():
     register_stages(Forgetful, ForgetfulStages)
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         make_pipeline(StandardScaler(), Forgetful(n_estimators=40, learning_rate=0.5)),
         n_iter_no_change=3,
     )
@@ -261,7 +264,7 @@ def test_validation_data_without_a_class_of_the_training_part():
     X, y, _, _ = make_data("five")
     y = np.where(np.arange(300) < 270, np.where(y == "red", "blue", y), "red")
     for calibration in (None, "temperature"):
-        model = EarlyStoppingClassifier(
+        model = plain_stopping(
             FAMILIES["SGD"](), validation_split="last", calibration=calibration
         )
         with pytest.raises(ValueError, match="must have classes of the training data"):

@@ -6,10 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
-from tests.early_stopping.families import FAMILIES, make_data
+from tests.early_stopping.families import (
+    FAMILIES,
+    make_data,
+    plain_stopping,
+)
 
 pytest.importorskip("sklearn.callback")  # from 1.9 on
 
@@ -34,7 +37,7 @@ def make_model(name, **options):
     budget = next(
         b for b in ("iterations", "n_estimators", "max_iter") if b in inner.get_params()
     )
-    return EarlyStoppingClassifier(inner.set_params(**{budget: 6}), **options)
+    return plain_stopping(inner.set_params(**{budget: 6}), **options)
 
 
 class Watcher:
@@ -106,7 +109,7 @@ def test_the_model_of_a_stage_in_a_pipeline():
     X, y, X_val, y_val = make_data("five")
     watcher = Watcher()
     inner = make_pipeline(StandardScaler(), FAMILIES["GradientBoosting"]())
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=2).set_callbacks(watcher)
+    model = plain_stopping(inner, n_iter_no_change=2).set_callbacks(watcher)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     best = watcher.stages[model.best_iteration_][-1]
     assert_array_equal(best.predict_proba(X_val), model.predict_proba(X_val))
@@ -152,7 +155,7 @@ def test_callbacks_can_stop(name):
 def test_no_stage_begins_that_is_not_trained():
     X, y, X_val, y_val = make_data("five")
     recorder = Recorder()
-    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=2)
+    model = plain_stopping(FAMILIES["GradientBoosting"](), n_iter_no_change=2)
     model.set_callbacks(recorder).fit(X, y, X_val=X_val, y_val=y_val)
     assert model.n_iter_ < 40
     for event in ("begin stage", "end stage"):

@@ -10,13 +10,14 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.metrics import penalized_brier_score_loss
 from tests.early_stopping.families import (
     ENSEMBLES,
     FAMILIES,
     expected_curve,
     make_data,
+    plain_stopping,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -51,7 +52,7 @@ def test_staged_scores_of_others():
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_staged_scores_of_an_early_stopped_model(name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES[name](), n_iter_no_change=3)
+    model = plain_stopping(FAMILIES[name](), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     scores = staged_scores(model, X_val, y_val)
     assert_allclose(

@@ -21,12 +21,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.utils._rows import Rows
-from tests.early_stopping.families import FAMILIES, make_data, reference_stages
+from tests.early_stopping.families import (
+    FAMILIES,
+    make_data,
+    plain_stopping,
+    reference_stages,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
@@ -44,9 +49,7 @@ def test_the_users_estimator_is_not_touched(name):
     X, y, X_val, y_val = make_data("five")
     inner = FAMILIES[name]()
     before, attributes = state(inner), dict(vars(inner))
-    EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
-        X, y, X_val=X_val, y_val=y_val
-    )
+    plain_stopping(inner, n_iter_no_change=3).fit(X, y, X_val=X_val, y_val=y_val)
     compare_stopping_rules(inner, X, y, cv=2, random_state=0)
     assert state(inner) == before
     assert vars(inner).keys() == attributes.keys()
@@ -58,7 +61,7 @@ def test_an_estimator_that_is_fitted_stays_as_it_is(name):
     X, y, X_val, y_val = make_data("binary")
     inner = FAMILIES[name]().fit(X, y)
     before = inner.predict_proba(X_val)
-    EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+    plain_stopping(inner, n_iter_no_change=3).fit(
         X[:150], y[:150], X_val=X_val, y_val=y_val
     )
     assert_array_equal(inner.predict_proba(X_val), before)
@@ -106,7 +109,7 @@ def test_the_kept_pipeline_has_all_its_options():
         verbose=False,
         transform_input=["X_val"],
     )
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    model = plain_stopping(inner, n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     assert list(model.estimator_.named_steps) == ["scale", "boost"]
     assert model.estimator_.transform_input == ["X_val"]
@@ -133,7 +136,7 @@ class InterruptingScorer:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ctrl_c_keeps_the_best_stage(name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES[name](), scoring=InterruptingScorer(5), n_iter_no_change=50
     )
     with pytest.warns(
@@ -161,7 +164,7 @@ def test_ctrl_c_keeps_the_best_stage(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ctrl_c_before_the_first_stage_is_raised(name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES[name](), scoring=InterruptingScorer(1))
+    model = plain_stopping(FAMILIES[name](), scoring=InterruptingScorer(1))
     if name == "CatBoost":  # which has a stage by then
         with pytest.warns(UserWarning, match="interrupted after 1 stages"):
             model.fit(X, y, X_val=X_val, y_val=y_val)
@@ -178,7 +181,7 @@ class FailingScorer:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_errors_of_a_scorer_come_as_they_are(name):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES[name](), scoring=FailingScorer())
+    model = plain_stopping(FAMILIES[name](), scoring=FailingScorer())
     with pytest.raises(RuntimeError, match="the scorer failed"):
         model.fit(X, y, X_val=X_val, y_val=y_val)
 
@@ -193,7 +196,7 @@ def test_the_inner_request_for_weights_is_honoured(name):
         inner = FAMILIES[name]()
         if request != "unset":
             inner.set_fit_request(sample_weight=request)
-        model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+        model = plain_stopping(inner, n_iter_no_change=3)
         model.set_fit_request(sample_weight=True, X_val=True, y_val=True)
         return model.fit(X, y, sample_weight=weight, **val).predict_proba(X_val)
 
@@ -205,7 +208,7 @@ def test_the_inner_request_for_weights_is_honoured(name):
         with pytest.raises(ValueError, match="under the name 'w', but they are handed"):
             fit("w", weight)
     inner = FAMILIES[name]()
-    direct = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    direct = plain_stopping(inner, n_iter_no_change=3)
     direct.fit(X, y, sample_weight=weight, **val)
     assert_array_equal(direct.predict_proba(X_val), weighted)
 
@@ -284,7 +287,7 @@ class Stateless(TransformerMixin, BaseEstimator):
 def test_steps_with_nothing_to_fit(step):
     X, y, X_val, y_val = make_data("five")
     inner = Pipeline([("step", step), ("boost", FAMILIES["GradientBoosting"]())])
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    model = plain_stopping(inner, n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     scores = staged_scores(model, X_val, y_val)
     assert_allclose(scores, model.validation_scores_[: len(scores)])
@@ -303,7 +306,7 @@ def test_steps_that_request_weights_get_them():
                 boost.set_fit_request(sample_weight=True),
             )
             expected = inner.fit(X, y, sample_weight=weight)[0].mean_
-            model = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(**data)
+            model = plain_stopping(inner, n_iter_no_change=3).fit(**data)
             assert_allclose(model.estimator_[0].mean_, expected)
 
 
@@ -323,9 +326,7 @@ def test_catboost_repeats_have_other_seeds():
 
 def test_weights_must_leave_two_classes_to_train_on():
     X, y, X_val, y_val = make_data("binary")
-    model = EarlyStoppingClassifier(
-        FAMILIES["HistGradientBoosting"](), validation_split="last"
-    )
+    model = plain_stopping(FAMILIES["HistGradientBoosting"](), validation_split="last")
     weight = np.where((y == 1) & (np.arange(300) < 270), 0.0, 1.0)
     with pytest.raises(ValueError, match="at least two classes with positive weight"):
         model.fit(X, y, sample_weight=weight)
@@ -337,12 +338,12 @@ def test_budgets_that_are_none(n_stages):
     inner = HistGradientBoostingClassifier(max_iter=n_stages)
     message = f"at least one stage to train. Got {n_stages!r}"
     with pytest.raises(ValueError, match=message):
-        EarlyStoppingClassifier(inner).fit(X, y)
+        plain_stopping(inner).fit(X, y)
 
 
 def test_a_failed_fit_leaves_the_old_model_whole():
     X, y, _, _ = make_data("binary")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES["SGD"](), calibration="temperature", random_state=0
     ).fit(X, y)
     before = model.predict_proba(X)
@@ -351,7 +352,7 @@ def test_a_failed_fit_leaves_the_old_model_whole():
         model.fit(X[:, :5], np.arange(300) % 3)
     assert_array_equal(model.predict_proba(X), before)
     assert model.n_features_in_ == X.shape[1]
-    first = EarlyStoppingClassifier(FAMILIES["SGD"](), scoring=FailingScorer())
+    first = plain_stopping(FAMILIES["SGD"](), scoring=FailingScorer())
     with pytest.raises(RuntimeError, match="the scorer failed"):
         first.fit(X, y)
     assert not hasattr(first, "n_features_in_")
@@ -359,7 +360,7 @@ def test_a_failed_fit_leaves_the_old_model_whole():
 
 def test_warnings_point_at_the_line_of_the_caller():
     X, y, X_val, y_val = make_data("missing")
-    model = EarlyStoppingClassifier(FAMILIES["SGD"](), n_iter_no_change=1)
+    model = plain_stopping(FAMILIES["SGD"](), n_iter_no_change=1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, X_val=X_val, y_val=y_val)
@@ -374,7 +375,7 @@ def test_a_rule_that_is_flat_at_the_start_does_not_stop_there():
     inner = HistGradientBoostingClassifier(
         max_iter=150, learning_rate=0.03, random_state=0
     )
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         inner, scoring="f1_macro", n_iter_no_change=10, random_state=0
     ).fit(X, y)
     assert model.validation_scores_[0] == model.validation_scores_[10]
@@ -384,7 +385,7 @@ def test_a_rule_that_is_flat_at_the_start_does_not_stop_there():
 
 def test_scores_that_are_all_equal_warn():
     X, y, _, _ = make_data("five")
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         FAMILIES["SGD"](), scoring=lambda estimator, X, y: 1.0, random_state=0
     )
     with pytest.warns(UserWarning, match="All 40 scores .* equal, so that the first"):
@@ -395,7 +396,7 @@ def test_scores_that_are_all_equal_warn():
 def test_a_best_stage_at_the_end_of_the_budget_warns():
     X, y, _, _ = make_data("five")
     inner = HistGradientBoostingClassifier(max_iter=3, learning_rate=0.03)
-    model = EarlyStoppingClassifier(inner, scoring="log_loss", random_state=0)
+    model = plain_stopping(inner, scoring="log_loss", random_state=0)
     message = "The best stage is the last of 3: .* A larger max_iter may give a better"
     with pytest.warns(ConvergenceWarning, match=message):
         model.fit(X, y)
@@ -404,24 +405,24 @@ def test_a_best_stage_at_the_end_of_the_budget_warns():
 def test_regressors_and_samplers_are_refused_by_name():
     X, y, _, _ = make_data("five")
     with pytest.raises(TypeError, match="must be a classifier.*BoostingRegressor"):
-        EarlyStoppingClassifier(HistGradientBoostingRegressor()).fit(X, y)
+        plain_stopping(HistGradientBoostingRegressor()).fit(X, y)
     imblearn = pytest.importorskip("imblearn")
     pipeline = imblearn.pipeline.make_pipeline(
         imblearn.over_sampling.RandomOverSampler(), HistGradientBoostingClassifier()
     )
     message = r"step 'randomoversampler' of the pipeline, .* resamples the rows"
     with pytest.raises(TypeError, match=message):
-        EarlyStoppingClassifier(pipeline).fit(X, y)
+        plain_stopping(pipeline).fit(X, y)
 
 
 def test_importances_of_the_kept_estimator():
     X, y, X_val, y_val = make_data("five")
     inner = make_pipeline(StandardScaler(), FAMILIES["GradientBoosting"]())
-    model = EarlyStoppingClassifier(inner, n_iter_no_change=3)
+    model = plain_stopping(inner, n_iter_no_change=3)
     assert not hasattr(model, "feature_importances_")
     model.fit(X, y, X_val=X_val, y_val=y_val)
     assert_array_equal(
         model.feature_importances_, model.estimator_[-1].feature_importances_
     )
-    model = EarlyStoppingClassifier(FAMILIES["SGD"](), random_state=0).fit(X, y)
+    model = plain_stopping(FAMILIES["SGD"](), random_state=0).fit(X, y)
     assert not hasattr(model, "feature_importances_")

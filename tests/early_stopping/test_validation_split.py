@@ -6,14 +6,17 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping._validation_split import (
     split_validation,
     validation_rows,
 )
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.utils._rows import Rows
-from tests.early_stopping.families import FAMILIES, make_data
+from tests.early_stopping.families import (
+    FAMILIES,
+    make_data,
+    plain_stopping,
+)
 
 
 @pytest.mark.parametrize("name", ["y", "y_val"])
@@ -22,13 +25,11 @@ def test_bad_labels_name_the_parameter(name):
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     bad = data[name].astype(object)
     bad[3] = None
-    for model in (EarlyStoppingClassifier(FAMILIES["SGD"]()), CNNClassifier()):
+    for model in (plain_stopping(FAMILIES["SGD"]()), CNNClassifier()):
         with pytest.raises(ValueError, match=f"{name} must not contain missing values"):
             model.fit(**data | {name: bad})
     with pytest.raises(ValueError, match="labels to score must be of the type of"):
-        EarlyStoppingClassifier(FAMILIES["SGD"]()).fit(
-            **data | {"y_val": y_val == "red"}
-        )
+        plain_stopping(FAMILIES["SGD"]()).fit(**data | {"y_val": y_val == "red"})
 
 
 @pytest.mark.parametrize("name", ["sample_weight", "sample_weight_val"])
@@ -46,7 +47,7 @@ def test_weights_of_both_parts_are_checked_alike(name, spoil, message):
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
     weights = {"sample_weight": np.ones(300), "sample_weight_val": np.ones(200)}
     weights[name] = spoil(weights[name])
-    for model in (EarlyStoppingClassifier(FAMILIES["SGD"]()), CNNClassifier()):
+    for model in (plain_stopping(FAMILIES["SGD"]()), CNNClassifier()):
         with pytest.raises(ValueError, match=f"^{name} {message}|^{name} .*{message}"):
             model.fit(**data, **weights)
 
@@ -58,7 +59,7 @@ def test_splitters_that_are_none(split):
     if isinstance(split, type):
         message += rf".*Did you mean {split.__name__}\(\)\?"
     for model in (
-        EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split=split),
+        plain_stopping(FAMILIES["SGD"](), validation_split=split),
         CNNClassifier(validation_split=split),
     ):
         with pytest.raises(ValueError, match=message):
@@ -78,7 +79,7 @@ class NoValidation:
 @pytest.mark.parametrize("split", [NoSplit(), NoValidation()])
 def test_splitters_without_a_validation_part(split):
     X, y, _, _ = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split=split)
+    model = plain_stopping(FAMILIES["SGD"](), validation_split=split)
     with pytest.raises(
         ValueError, match="'validation_split' parameter must give a spl"
     ):
@@ -95,7 +96,7 @@ def test_splitters_without_a_validation_part(split):
 )
 def test_bad_groups(groups, message):
     X, y, _, _ = make_data("five")
-    model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split="last")
+    model = plain_stopping(FAMILIES["SGD"](), validation_split="last")
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, groups=groups)
 
@@ -113,7 +114,7 @@ def test_whole_groups_may_validate():
     X, y, _, _ = make_data("five")
     groups = np.arange(300) // 30
     splitter = GroupShuffleSplit(1, test_size=0.2, random_state=0)
-    model = EarlyStoppingClassifier(FAMILIES["SGD"](), validation_split=splitter)
+    model = plain_stopping(FAMILIES["SGD"](), validation_split=splitter)
     X = np.c_[X, groups]
     split = split_validation(model, Rows(X, y), (None, None, None), groups)
     parts = [set(part.X[:, -1]) for part in (split.train, split.val)]
@@ -123,7 +124,7 @@ def test_whole_groups_may_validate():
 
 def test_a_split_that_needs_groups_says_where_to_pass_them():
     X, y = make_classification(60, random_state=0)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         GradientBoostingClassifier(n_estimators=2),
         validation_split=GroupShuffleSplit(random_state=0),
     )

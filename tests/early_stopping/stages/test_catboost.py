@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping.stages import find_stages
-from tests.early_stopping.families import make_data
+from tests.early_stopping.families import (
+    make_data,
+    plain_stopping,
+)
 
 catboost = pytest.importorskip("catboost")
 
@@ -23,7 +25,7 @@ def make_model(**params):
 
 def fit(model, kind="five", **options):
     X, y, X_val, y_val = make_data(kind)
-    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 6} | options)
+    model = plain_stopping(model, **{"n_iter_no_change": 6} | options)
     return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
@@ -89,7 +91,7 @@ def test_categories_go_through():
         np.column_stack([part.astype(object), np.where(part[:, 0] > 0, "p", "q")])
         for part in (X, X_val)
     )
-    model = EarlyStoppingClassifier(make_model(cat_features=[12]), n_iter_no_change=3)
+    model = plain_stopping(make_model(cat_features=[12]), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     direct = make_model(cat_features=[12], iterations=model.best_iteration_ + 1)
     direct.fit(X, y)
@@ -104,7 +106,7 @@ def test_ctrl_c_while_catboost_computes_keeps_the_best_stage():
     y = (X[:, 0] + rng.normal(size=20_000) > 0).astype(int)
     timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         make_model(iterations=20_000, depth=8, learning_rate=0.01),
         n_iter_no_change=20_000,
     )

@@ -5,9 +5,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.early_stopping.stages import find_stages
-from tests.early_stopping.families import make_data
+from tests.early_stopping.families import (
+    make_data,
+    plain_stopping,
+)
 
 lightgbm = pytest.importorskip("lightgbm")
 pytestmark = [
@@ -24,7 +27,7 @@ def make_model(**params):
 
 def fit(model, kind="five", **options):
     X, y, X_val, y_val = make_data(kind)
-    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 8} | options)
+    model = plain_stopping(model, **{"n_iter_no_change": 8} | options)
     return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
@@ -113,7 +116,7 @@ def test_the_budget_under_any_name(alias):
 def test_a_booster_that_has_nothing_more_to_learn():
     X = np.repeat([[0.0], [1.0]], 40, axis=0)
     y = np.repeat([0, 1], 40)
-    model = EarlyStoppingClassifier(
+    model = plain_stopping(
         make_model(n_estimators=6, learning_rate=1.0, min_split_gain=1e9),
         n_iter_no_change=50,
     )
@@ -132,7 +135,7 @@ def test_data_frames_with_categories():
         }
     )
     y = X["kind"].isin(["x", "z"]).to_numpy() ^ (rng.random(600) < 0.2)
-    model = EarlyStoppingClassifier(make_model(), n_iter_no_change=3)
+    model = plain_stopping(make_model(), n_iter_no_change=3)
     model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
     direct = make_model(n_estimators=model.best_iteration_ + 1).fit(X[:400], y[:400])
     assert_array_equal(model.predict_proba(X[400:]), direct.predict_proba(X[400:]))
@@ -173,6 +176,6 @@ def test_links_of_all_kinds(kind, params):
 
 def test_lists_are_data_too():
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(make_model(), n_iter_no_change=8)
+    model = plain_stopping(make_model(), n_iter_no_change=8)
     model.fit(X.tolist(), y.tolist(), X_val=X_val.tolist(), y_val=y_val.tolist())
     assert_array_equal(model.validation_scores_, fit(make_model()).validation_scores_)

@@ -6,9 +6,11 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping.stages import find_stages
-from tests.early_stopping.families import make_data
+from tests.early_stopping.families import (
+    make_data,
+    plain_stopping,
+)
 
 
 def fit_epochs(model, n_epochs, X, y):
@@ -37,7 +39,7 @@ def fit_epochs(model, n_epochs, X, y):
 @pytest.mark.parametrize("stops", [False, True])
 def test_the_kept_epoch_is_that_of_shorter_training(make, stops):
     X, y, X_val, y_val = make_data("five")
-    model = EarlyStoppingClassifier(make(early_stopping=stops), n_iter_no_change=4)
+    model = plain_stopping(make(early_stopping=stops), n_iter_no_change=4)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     shorter = fit_epochs(make(), model.best_iteration_ + 1, X, y)
     assert_array_equal(model.predict_proba(X_val), shorter.predict_proba(X_val))

@@ -15,20 +15,23 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.early_stopping.stages import _hist_hook, find_stages
 from sklearn_superior.early_stopping.stages._sklearn import (
     HistGradientBoostingStages,
     PublicHistGradientBoostingStages,
 )
-from tests.early_stopping.families import make_data, resumable_data
+from tests.early_stopping.families import (
+    make_data,
+    plain_stopping,
+    resumable_data,
+)
 
 HIST = {"max_iter": 12, "learning_rate": 0.5, "max_leaf_nodes": 6, "random_state": 0}
 
 
 def fit(model, data=None, **options):
     X, y, X_val, y_val = make_data("five") if data is None else data
-    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 4} | options)
+    model = plain_stopping(model, **{"n_iter_no_change": 4} | options)
     return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
@@ -74,7 +77,7 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
         params["max_features"] = 0.5
     if kind == "weights":
         data["sample_weight"] = np.arange(300) % 3 + 0.5
-    model = EarlyStoppingClassifier(changed_class(**params), n_iter_no_change=4)
+    model = plain_stopping(changed_class(**params), n_iter_no_change=4)
     with pytest.warns(UserWarning, match="has changed inside.*same model") as caught:
         model.fit(**data)
     assert len({str(w.message) for w in caught}) == 1
@@ -84,7 +87,7 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
             early_stopping=False, **params | {"max_iter": model.best_iteration_ + 1}
         ).fit(X, y, sample_weight=data.get("sample_weight"))
     else:
-        plain = EarlyStoppingClassifier(
+        plain = plain_stopping(
             HistGradientBoostingClassifier(**params), n_iter_no_change=4
         )
         expected = plain.fit(**data)

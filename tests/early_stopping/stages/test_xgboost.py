@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.early_stopping.stages import find_stages
-from tests.early_stopping.families import make_data
+from tests.early_stopping.families import (
+    make_data,
+    plain_stopping,
+)
 
 xgboost = pytest.importorskip("xgboost")
 from xgboost.callback import (  # noqa: E402
@@ -27,7 +30,7 @@ def make_model(**params):
 
 def fit(model, kind="five", **options):
     X, y, X_val, y_val = make_data(kind)
-    model = EarlyStoppingClassifier(model, **{"n_iter_no_change": 8} | options)
+    model = plain_stopping(model, **{"n_iter_no_change": 8} | options)
     return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
@@ -148,7 +151,7 @@ def test_categories_are_those_of_training_whatever_their_order():
     shuffled = X.assign(kind=X["kind"].cat.set_categories(list("zxyw")))
     inner = make_model(enable_categorical=True)
     models = [
-        EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(
+        plain_stopping(inner, n_iter_no_change=3).fit(
             X[:400], y[:400], X_val=X_val[400:], y_val=y[400:]
         )
         for X_val in (X, shuffled)
@@ -166,7 +169,7 @@ def test_categories_are_those_of_training_whatever_their_order():
 def test_missing_values_are_what_the_user_says():
     X, y, X_val, y_val = make_data("binary")
     X, X_val = (np.where(part > 1, -999, part) for part in (X, X_val))
-    model = EarlyStoppingClassifier(make_model(missing=-999), n_iter_no_change=3)
+    model = plain_stopping(make_model(missing=-999), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     scores = staged_scores(model, X_val, y_val)
     assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
@@ -216,12 +219,12 @@ def test_categories_survive_a_checkpoint(tmp_path):
     data = {"X": X[:400], "y": y[:400], "X_val": X[400:], "y_val": y[400:]}
     options = {"n_iter_no_change": 50}
     inner = make_model(enable_categorical=True)
-    whole = EarlyStoppingClassifier(inner, **options).fit(**data)
+    whole = plain_stopping(inner, **options).fit(**data)
     options |= {"checkpoint_dir": tmp_path, "resume": True}
-    EarlyStoppingClassifier(
-        make_model(enable_categorical=True, n_estimators=9), **options
-    ).fit(**data)
-    resumed = EarlyStoppingClassifier(inner, **options).fit(**data)
+    plain_stopping(make_model(enable_categorical=True, n_estimators=9), **options).fit(
+        **data
+    )
+    resumed = plain_stopping(inner, **options).fit(**data)
     assert_allclose(resumed.validation_scores_, whole.validation_scores_, rtol=1e-6)
     shuffled = X.assign(kind=X["kind"].cat.set_categories(list("zxyw")))
     assert_allclose(resumed.predict_proba(shuffled), whole.predict_proba(X), rtol=1e-5)
