@@ -426,6 +426,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = len(self.history_["train_loss"])
         for name in _SCORE_ATTRIBUTES:  # of other weights
             vars(self).pop(name, None)
+        self.temperature_ = 1.0
         return self
 
     def _take_up_training(self):

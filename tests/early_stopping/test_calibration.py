@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
 from tests.early_stopping.families import FAMILIES, make_data, resumable
 
 
@@ -24,7 +24,11 @@ def fit_both(estimator, kind="five", weight=None, **options):
     models = []
     for calibration in (None, "temperature"):
         model = EarlyStoppingClassifier(
-            clone(estimator), calibration=calibration, n_iter_no_change=5, **options
+            clone(estimator),
+            scoring="neg_penalized_brier_score",
+            calibration=calibration,
+            n_iter_no_change=5,
+            **options,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -38,7 +42,7 @@ def fit_both(estimator, kind="five", weight=None, **options):
 def test_probabilities_are_scaled_and_classes_stay(name, kind):
     X, _, X_val, y_val = make_data(kind)
     plain, calibrated = fit_both(FAMILIES[name](), kind)
-    assert not hasattr(plain, "temperature_")
+    assert plain.temperature_ == 1
     raw = plain.predict_proba(X_val)
     assert_allclose(calibrated.temperature_, fit_temperature(y_val, raw), rtol=1e-9)
     expected = scale_temperature(raw, calibrated.temperature_)
@@ -130,7 +134,7 @@ def test_pickles_clones_and_fits_again(name):
     assert_array_equal(copied.predict_proba(X_val), model.predict_proba(X_val))
     assert clone(model).calibration == "temperature"
     model.set_params(calibration=None).fit(X, y, X_val=X_val, y_val=y_val)
-    assert not hasattr(model, "temperature_")
+    assert model.temperature_ == 1
 
 
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "CNN"])
@@ -148,8 +152,8 @@ def test_resumes_from_a_checkpoint(name, tmp_path):
         )
         return model.fit(X, y, X_val=X_val, y_val=y_val)
 
-    plain = fit()
-    calibrated = fit(calibration="temperature", resume=True)
+    plain = fit(calibration=None)
+    calibrated = fit(resume=True)
     assert_array_equal(calibrated.validation_scores_, plain.validation_scores_)
     assert_array_equal(calibrated.predict(X_val), plain.predict(X_val))
     expected = fit_temperature(y_val, plain.predict_proba(X_val))
@@ -160,7 +164,8 @@ def test_the_network_itself():
     pytest.importorskip("torch")
     X, y, X_val, y_val = make_data("five")
     network = FAMILIES["CNN"]().set_params(n_iter_no_change=5)
-    plain = clone(network).fit(X, y, X_val=X_val, y_val=y_val)
+    plain = clone(network).set_params(calibration=None)
+    plain.fit(X, y, X_val=X_val, y_val=y_val)
     calibrated = clone(network).set_params(calibration="temperature")
     calibrated.fit(X, y, X_val=X_val, y_val=y_val)
     raw = plain.predict_proba(X_val)
@@ -172,7 +177,7 @@ def test_the_network_itself():
     )
     assert_array_equal(calibrated.predict(X_val), plain.predict(X_val))
     calibrated.partial_fit(X, y)  # other weights have no temperature
-    assert not hasattr(calibrated, "temperature_")
+    assert calibrated.temperature_ == 1
     bad = clone(network).set_params(calibration="temperature", early_stopping=False)
     with pytest.raises(ValueError, match="calibration='temperature' needs validation"):
         bad.fit(X, y)
@@ -214,3 +219,59 @@ def test_small_validation_data_is_chosen_by_as_it_is_shipped():
         kept.append(model.best_iteration_)
     assert kept[1] >= kept[0] - 5
     assert kept[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("scoring", "calibration", "ships"),
+    [
+        (None, "auto", True),
+        ("neg_refined_log_loss", "auto", True),
+        ("refined_penalized_brier", "auto", True),
+        (get_scorer("refined_brier", prior_scale=None), "auto", True),
+        ("neg_penalized_log_loss", "auto", False),
+        ("f1_macro", "auto", False),
+        ("f1_macro", "temperature", True),
+        (None, None, False),
+    ],
+)
+@pytest.mark.parametrize("name", ["HistGradientBoosting", "network"])
+def test_refined_rules_ship_their_temperature(name, scoring, calibration, ships):
+    X, y, X_val, y_val = make_data("five")
+    options = {"scoring": scoring, "calibration": calibration}
+    if name == "network":
+        pytest.importorskip("torch")
+        model = FAMILIES["CNN"]().set_params(max_iter=4, **options)
+    else:
+        model = EarlyStoppingClassifier(FAMILIES[name](), **options)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert (model.temperature_ != 1) == ships
+
+
+@pytest.mark.parametrize("options", [{}, {"prior_scale": None}, {"prior_scale": 0.1}])
+@pytest.mark.parametrize("weights", [None, "balanced", {"red": 3.0}])
+def test_what_a_refined_rule_judges_is_what_is_shipped(options, weights):
+    """The plain rule, of the shipped probabilities, is the refined one."""
+    X, y, X_val, y_val = make_data("five")
+    scorer = get_scorer("refined_penalized_log_loss", class_weight=weights, **options)
+    model = EarlyStoppingClassifier(FAMILIES["HistGradientBoosting"](), scoring=scorer)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    plain = get_scorer("penalized_log_loss", class_weight=weights)
+    assert_allclose(plain(model, X_val, y_val), model.best_score_, rtol=1e-6)
+
+
+def test_the_default_rule_and_patience():
+    X, y, X_val, y_val = make_data("five")
+    inner = FAMILIES["HistGradientBoosting"]()
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    default = EarlyStoppingClassifier(inner).fit(**data)
+    named = EarlyStoppingClassifier(
+        inner,
+        scoring="neg_refined_penalized_log_loss",
+        n_iter_no_change=20,
+        calibration="temperature",
+    ).fit(**data)
+    assert_array_equal(default.validation_scores_, named.validation_scores_)
+    assert default.temperature_ == named.temperature_ != 1
+    assert_array_equal(default.predict_proba(X_val), named.predict_proba(X_val))
+    scores = staged_scores(default, X_val, y_val)  # before the temperature
+    assert_allclose(scores, default.validation_scores_[: len(scores)], rtol=1e-6)

@@ -529,7 +529,7 @@ def test_a_write_that_fails_costs_a_warning_once(tmp_path, monkeypatch, how):
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
-        scoring = None
+        scoring = "neg_penalized_brier_score"
     else:
         scoring = partial(score_and_remove, folder)
 

@@ -183,9 +183,9 @@ class TestOrderOfClasses:
         alone = train_alone("CatBoost", inner, model.best_iteration_ + 1, X, y)
         assert list(alone.classes_) != sorted(alone.classes_)
         assert_array_equal(model.predict(X_val), alone.predict(X_val).ravel())
-        scores = staged_scores(alone, X_val, y_val)
+        scores = staged_scores(alone, X_val, y_val, scoring="neg_penalized_brier_score")
         assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-6)
-        scores = staged_scores(model, X_val, y_val)
+        scores = staged_scores(model, X_val, y_val, scoring="neg_penalized_brier_score")
         assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-6)
 
     def test_comparison(self):

@@ -32,7 +32,8 @@ pytestmark = [
 def make_model(name, **options):
     if name == "network":
         pytest.importorskip("torch")
-        return FAMILIES["CNN"]().set_params(max_iter=6, **options)
+        plain = {"scoring": "neg_penalized_brier_score", "calibration": None}
+        return FAMILIES["CNN"]().set_params(max_iter=6, **plain | options)
     inner = FAMILIES[name]()
     budget = next(
         b for b in ("iterations", "n_estimators", "max_iter") if b in inner.get_params()

@@ -36,7 +36,9 @@ def test_staged_scores(name, kind):
         pipeline = make_pipeline(StandardScaler(), FAMILIES[name]()).fit(X, codes)
     scores = staged_scores(model, X_val, codes_val, scoring="neg_penalized_brier_score")
     assert_allclose(scores, curve, rtol=1e-5)
-    assert_array_equal(scores, staged_scores(model, X_val, codes_val))
+    default = staged_scores(model, X_val, codes_val)
+    named = "neg_refined_penalized_log_loss"
+    assert_array_equal(default, staged_scores(model, X_val, codes_val, scoring=named))
     in_pipeline = staged_scores(pipeline, X_val, codes_val, scoring="f1_macro")
     assert len(in_pipeline) == 40
 
@@ -54,7 +56,7 @@ def test_staged_scores_of_an_early_stopped_model(name):
     X, y, X_val, y_val = make_data("five")
     model = plain_stopping(FAMILIES[name](), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    scores = staged_scores(model, X_val, y_val)
+    scores = staged_scores(model, X_val, y_val, scoring="neg_penalized_brier_score")
     assert_allclose(
         scores, model.validation_scores_[: model.best_iteration_ + 1], rtol=1e-5
     )

@@ -289,7 +289,7 @@ def test_steps_with_nothing_to_fit(step):
     inner = Pipeline([("step", step), ("boost", FAMILIES["GradientBoosting"]())])
     model = plain_stopping(inner, n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    scores = staged_scores(model, X_val, y_val)
+    scores = staged_scores(model, X_val, y_val, scoring="neg_penalized_brier_score")
     assert_allclose(scores, model.validation_scores_[: len(scores)])
 
 

@@ -66,7 +66,9 @@ def test_trajectory_of_a_fitted_ensemble():
     )
     display = trajectory.plot(scoring="accuracy")
     found = trajectory.validation
-    expected = staged_scores(model, X[1::2], y[1::2])  # PBS
+    expected = staged_scores(
+        model, X[1::2], y[1::2], scoring="neg_penalized_brier_score"
+    )
     assert_array_equal(found["penalized_brier"], expected)
     assert_array_equal(
         found["target"], staged_scores(model, X[1::2], y[1::2], scoring="accuracy")

@@ -170,7 +170,7 @@ def test_the_number_of_stages_must_fit():
 def test_links_of_all_kinds(kind, params):
     X, y, X_val, y_val = make_data(kind)
     model = fit(make_model(**params), kind)
-    scores = staged_scores(model, X_val, y_val)
+    scores = staged_scores(model, X_val, y_val, scoring="neg_penalized_brier_score")
     assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-9)
 
 

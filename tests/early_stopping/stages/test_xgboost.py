@@ -162,7 +162,9 @@ def test_categories_are_those_of_training_whatever_their_order():
     assert_array_equal(
         model.predict_proba(X[400:]), model.predict_proba(shuffled[400:])
     )
-    scores = staged_scores(model, shuffled[400:], y[400:])
+    scores = staged_scores(
+        model, shuffled[400:], y[400:], scoring="neg_penalized_brier_score"
+    )
     assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
 
 
@@ -171,7 +173,7 @@ def test_missing_values_are_what_the_user_says():
     X, X_val = (np.where(part > 1, -999, part) for part in (X, X_val))
     model = plain_stopping(make_model(missing=-999), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    scores = staged_scores(model, X_val, y_val)
+    scores = staged_scores(model, X_val, y_val, scoring="neg_penalized_brier_score")
     assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-5)
 
 
