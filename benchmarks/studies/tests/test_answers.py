@@ -24,7 +24,7 @@ def test_six_sentences_sum_it_up():
     # Two signals gain 11.5 and 13 points, three tables lose 5.
     assert "without tetouan power +1.90" in sentences[0]
     assert "log loss (LL) 6.0" in sentences[2]
-    words = "PBS instead of Brier score, signals +4.50 (−1.37 to +10.37), tables +0.00"
+    words = "PBS instead of Brier score, signals +4.50 (−5.36 to +14.36), tables +0.00"
     assert words in sentences[3]
     assert "macro F1 instead of log loss" in sentences[4]
     assert "adjusted p" not in sentences[4].split(";")[1]
