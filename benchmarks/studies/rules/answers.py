@@ -173,6 +173,10 @@ def list_limits(evidence):
         "records. Their gains are likely to be smaller on other data."
     )
     yield (
+        "Temperatures were fitted by the log loss alone. What a prior on the "
+        "temperature would change is not in these records."
+    )
+    yield (
         "The models are small, and fewer trainings than planned were done. Nothing is "
         "known about large networks."
     )

@@ -51,7 +51,7 @@ def draw_paths(evidence):
                 label=family.name,
             )
         ax.axhline(0, color="grey", linewidth=1)
-        ax.set_title(data, fontsize=10)
+        ax.set_title(f"{data} (scales differ)", fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8)
     ticks = ["none", *(str(p).split()[0] + "×" for p in PENALTIES[1:-1]), "∞"]

@@ -137,8 +137,8 @@ def answer_rules(evidence):
     return [
         Paragraph(
             "The contrasts of the plan. Signals and tables are two populations, with "
-            "different splits as well: nobody knows which of the two makes the "
-            "difference between them. The plan tests the mean over all, so only that "
+            "different splits as well: it is not known which of the two makes them "
+            "differ. The plan tests the mean over all, so only that "
             "has an adjusted p:"
         ),
         Table(["contrast", "data", *CONTRAST_HEADER, "p adjusted"], planned),
@@ -222,8 +222,7 @@ def answer_penalty(evidence):
     return [
         *parts,
         Paragraph(
-            "Do refined rules choose better than the largest penalty? Not that these "
-            "records show:"
+            "Refined rules beside the largest penalty, which chooses by the accuracy:"
         ),
         Table(["contrast", "data", *CONTRAST_HEADER], lines),
     ]
