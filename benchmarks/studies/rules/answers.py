@@ -151,8 +151,7 @@ def list_limits(evidence):
     """Say what the answers cannot carry."""
     yield (
         "The seven signal sets had been analysed before the plan was written, in the "
-        "replication of the paper's experiments. So the plan is blind for the tables "
-        "only."
+        "replication of the paper's experiments. So for them the plan was not blind."
     )
     yield "The report was looked at once before the last training was done."
     yield (
