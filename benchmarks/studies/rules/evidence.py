@@ -4,18 +4,19 @@ import math
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
+from benchmarks.studies.rules.scores import as_trajectory
+from sklearn_superior.model_selection import StoppingRuleComparison
 from sklearn_superior.model_selection._statistics import holm, pool
 
 BASELINE = "log_loss"
+REFINED = "refined_penalized_brier"  # the refined rule of the planned contrasts
 TARGET = "f1_macro"  # the first judge of the plan
-_PATIENCE = 10  # stages, of early stopping
+SHARE = "share"  # of the budget that is trained, in place of a judge
 # Of these the path of the report is made.
 PENALTIES = [0, "0.5 x paper", "paper", "2 x paper", "4 x paper", "8 x paper", math.inf]
 
@@ -34,7 +35,32 @@ SHORT = {
     "refined_penalized_brier": "refined PBS",
     "smoothed_accuracy": "smoothed accuracy",
     "smoothed_refined_penalized_brier": "smoothed refined PBS",
+    "accuracy_then_brier": "accuracy, ties by the Brier score",
 }
+
+
+class Policy(NamedTuple):
+    """A rule with the patience of early stopping; None: the best of all stages."""
+
+    rule: str
+    patience: int | None = None
+
+
+def as_policy(choice):
+    """Return a policy as it is, and a rule as the policy that sees all stages."""
+    return Policy(choice) if isinstance(choice, str) else choice
+
+
+def name_of(choice):
+    """Return what a rule or a policy is called.
+
+    Examples
+    --------
+    >>> name_of("penalized_brier"), name_of(Policy("penalized_brier", 20))
+    ('PBS', 'PBS, patience 20')
+    """
+    rule, patience = as_policy(choice)
+    return SHORT[rule] if patience is None else f"{SHORT[rule]}, patience {patience}"
 
 
 @dataclass(frozen=True)
@@ -64,95 +90,10 @@ def list_families(plan):
     )
 
 
-def as_trajectory(record, smoothing, *, exact=False):
-    """Return the scores of a training by all rules and judges.
-
-    Parameters
-    ----------
-    record : dict
-        The record of the training.
-
-    smoothing : int
-        Number of stages in a moving mean.
-
-    exact : bool, default=False
-        Whether stages that are equal are known as equal, by smoothing counts of errors
-        in place of rates, and are told apart by the log loss. False is what the
-        published report was made with: the first of equal stages, and moving means by
-        cumulative sums, which differ by rounding where they are equal.
-    """
-    sizes, n_classes = record["n_rows"], record["n_classes"]
-    validation, test = (
-        _scores(record[part], n_classes, sizes[part]) for part in ("validation", "test")
-    )
-    mean = smooth if exact else _smooth_by_sums
-    for rule in ("accuracy", "refined_penalized_brier"):
-        validation[f"smoothed_{rule}"] = mean(validation[rule], smoothing)
-    if exact:
-        n_errors = smooth(record["validation"]["errors"], smoothing)
-        validation["smoothed_accuracy"] = 1 - n_errors / sizes["validation"]
-    job = record["job"]
-    return Trajectory(
-        fold=job["fold"],
-        repeat=job["repeat"],
-        validation=validation,
-        test=test,
-        seed=record["seed"],
-        n_rows=sizes,
-        time=record["seconds"],
-        n_classes=n_classes,
-        temperature=np.array(record["temperature"], dtype=float),
-        tie_scores=validation["log_loss"] if exact else None,
-    )
-
-
-def _scores(part, n_classes, n_rows):
-    """Scores of one part; the refined ones after the temperature of validation."""
-    values = {name: np.array(v, dtype=float) for name, v in part.items()}
-    error = values["errors"] / n_rows
-    scores = {"accuracy": 1 - error, "target": values["f1_macro"]}
-    scores["f1_macro"] = values["f1_macro"]
-    for name in ("log_loss", "brier"):
-        penalty = RULES[name].penalty("paper", n_classes) * error
-        plain, calibrated = values[name], values[f"calibrated_{name}"]
-        scores |= {
-            name: -plain,
-            f"penalized_{name}": -plain - penalty,
-            f"refined_{name}": -calibrated,
-            f"refined_penalized_{name}": -calibrated - penalty,
-            f"calibrated_{name}": -calibrated,
-        }
-    return scores
-
-
-def smooth(values, width):
-    """Return the centred moving mean, of fewer values at the ends.
-
-    Sums are rounded once: those of the same values are equal, and those of whole
-    numbers exact.
-
-    Examples
-    --------
-    >>> smooth([1.0, 2.0, 6.0, 3.0], 3).tolist()
-    [1.5, 3.0, 3.6666666666666665, 4.5]
-    """
-    half = width // 2
-    windows = (values[max(k - half, 0) : k + half + 1] for k in range(len(values)))
-    return np.array([math.fsum(window) / len(window) for window in windows])
-
-
-def _smooth_by_sums(values, width):
-    """Return the centred moving mean from cumulative sums, up to their rounding."""
-    half = width // 2
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    stages = np.arange(len(values))
-    first = np.maximum(stages - half, 0)
-    end = np.minimum(stages + half + 1, len(values))
-    return (sums[end] - sums[first]) / (end - first)
-
-
 class Evidence:
     """All trainings of the comparison of rules.
+
+    What chooses a stage is a rule, or a `Policy`: a rule with a patience.
 
     Parameters
     ----------
@@ -161,93 +102,89 @@ class Evidence:
 
     records : list of dict
         The records.
-
-    exact : bool, default=False
-        Whether ties among stages are found exactly and broken by the log loss, see
-        `as_trajectory`.
     """
 
-    def __init__(self, plan, records, *, exact=False):
+    def __init__(self, plan, records):
         self.plan, self.records = plan, records
         groups = defaultdict(list)
         for record in records:
             job = record["job"]
             key = (job["dataset"], job["estimator"], job["loss"])
-            groups[key].append(as_trajectory(record, plan["smoothing"], exact=exact))
+            groups[key].append(as_trajectory(record, plan["smoothing"]))
         self.comparisons = {
             key: StoppingRuleComparison(
                 trajectories,
                 plan["rules"],
-                n_iter_no_change=_PATIENCE,
                 scoring=TARGET,
                 judges=plan["judges"][1:],
             )
             for key, trajectories in sorted(groups.items())
         }
+        self._choose = cache(self._choose)
+        self.mean = cache(self.mean)
 
-    @cached_property
-    def _means(self):
-        """Means over the folds, by data set, estimator, loss, rule, judge, selection.
+    def _choose(self, key, policy):
+        """Return the fold, the chosen stage and the stages seen of each training."""
+        rule, patience = policy
+        how = ("CP", 1) if patience is None else ("ES", patience)
+        return [
+            (t, *t.choose(rule, how[0], n_iter_no_change=how[1]))
+            for t in self.comparisons[key].trajectories
+        ]
+
+    def mean(self, key, choice, judge=TARGET):
+        """Return the mean over the folds of a data set, an estimator and a loss.
 
         The repeats of a fold are averaged first.
         """
-        means = {}
-        for key, comparison in self.comparisons.items():
-            chosen = defaultdict(lambda: defaultdict(list))
-            for trajectory in comparison.trajectories:
-                for rule, selection in product(self.plan["rules"], ("CP", "ES")):
-                    stage, _ = trajectory.choose(
-                        rule, selection, n_iter_no_change=_PATIENCE
-                    )
-                    for judge in self.plan["judges"]:
-                        scores = trajectory.test[judge]
-                        score = np.nan if stage is None else scores[stage]
-                        chosen[rule, judge, selection][trajectory.fold].append(score)
-            for choice, folds in chosen.items():
-                mean = np.nanmean([np.mean(scores) for scores in folds.values()])
-                means[key + choice] = float(mean)
-        return means
+        folds = defaultdict(list)
+        for trajectory, stage, n_seen in self._choose(key, as_policy(choice)):
+            if judge == SHARE:
+                score = n_seen / len(trajectory.validation["target"])
+            else:
+                score = np.nan if stage is None else trajectory.test[judge][stage]
+            folds[trajectory.fold].append(score)
+        return float(np.nanmean([np.mean(scores) for scores in folds.values()]))
 
     def datasets(self, data):
         """Return the names of the data sets of one kind, in their order."""
         names = dict.fromkeys(dataset for dataset, _, _ in self.comparisons)
         return [name for name in names if self.plan.kind_of(name) == data]
 
-    def values(self, family, rule, judge=TARGET, loss="log_loss", selection="CP"):
-        """Return what a rule reaches with a family: data set -> value.
+    def values(self, family, choice, judge=TARGET, loss="log_loss"):
+        """Return what a rule or a policy reaches with a family: data set -> value.
 
         The value is the mean over the models of the family; a data set counts if all
         of them were trained on it.
         """
         values = {}
         for dataset in self.datasets(family.data):
-            keys = [
-                (dataset, estimator, loss, rule, judge, selection)
-                for estimator in family.estimators
-            ]
-            if all(key in self._means for key in keys):
-                values[dataset] = float(np.mean([self._means[key] for key in keys]))
+            keys = [(dataset, estimator, loss) for estimator in family.estimators]
+            if all(key in self.comparisons for key in keys):
+                of_models = [self.mean(key, choice, judge) for key in keys]
+                values[dataset] = float(np.mean(of_models))
         return values
 
-    def differences(self, rule, baseline, families=None, **options):
-        """Return the differences of two rules: data set -> mean over the families."""
+    def differences(self, choice, baseline, families=None, **options):
+        """Return the differences of two choices: data set -> mean over the families."""
         found = defaultdict(list)
         for family in list_families(self.plan) if families is None else families:
-            own = self.values(family, rule, **options)
+            own = self.values(family, choice, **options)
             other = self.values(family, baseline, **options)
             for dataset in own:
                 found[dataset].append(own[dataset] - other[dataset])
         return {dataset: float(np.mean(values)) for dataset, values in found.items()}
 
-    def contrast(self, rule, baseline, families=None, **options):
-        """Compare two rules over the data sets, which are the units.
+    def contrast(self, choice, baseline, families=None, *, without=(), **options):
+        """Compare two choices over the data sets, which are the units.
 
-        Returns a dict, as the pooled row of `pool_comparisons`.
+        Returns a dict, as the pooled row of `pool_comparisons`. Data sets by the names
+        `without` are left out.
         """
-        differences = self.differences(rule, baseline, families, **options)
-        values = np.array(list(differences.values()))
+        differences = self.differences(choice, baseline, families, **options)
+        values = np.array([v for k, v in differences.items() if k not in without])
         return {
-            "rule": rule,
+            "rule": choice,
             "baseline": baseline,
             "dataset": "pooled",
             **pool(values),
@@ -269,21 +206,50 @@ class Evidence:
         """Return the families that have a data set."""
         return [f for f in list_families(self.plan) if self.values(f, BASELINE)]
 
-    def regrets(self, judge=TARGET):
-        """Return how far each rule is from the best one: rule -> family -> regret.
+    def groups(self):
+        """Return the families by their data, those of all data last: name -> families.
 
-        Of each family the means over its data sets are compared.
+        Signals and tables are two populations. What is said of all is a mean over both.
         """
-        regrets = {rule: {} for rule in self.plan["rules"]}
-        for family in self.families():
-            means = {
-                rule: np.mean(list(self.values(family, rule, judge).values()))
-                for rule in self.plan["rules"]
-            }
-            best = max(means.values())
-            for rule, mean in means.items():
-                regrets[rule][family] = float(best - mean)
-        return regrets
+        families = self.families()
+        of_data = {
+            data: [family for family in families if family.data == data]
+            for data in self.plan["data"]
+        }
+        return {data: own for data, own in of_data.items() if own} | {"all": families}
+
+    def family_means(self, choice, judge=TARGET):
+        """Return the mean over the data sets of each family: family -> mean."""
+        return {
+            family: float(np.mean(list(self.values(family, choice, judge).values())))
+            for family in self.families()
+        }
+
+    def regrets(self, choices=None, judge=TARGET):
+        """Return how far each choice is from the best: choice -> family -> regret.
+
+        Of each family the means over its data sets are compared. None: the rules of
+        the plan.
+        """
+        choices = self.plan["rules"] if choices is None else choices
+        means = {choice: self.family_means(choice, judge) for choice in choices}
+        best = {
+            family: max(of_choice[family] for of_choice in means.values())
+            for family in self.families()
+        }
+        return {
+            choice: {family: best[family] - mean for family, mean in own.items()}
+            for choice, own in means.items()
+        }
+
+    def worst_last_stage(self):
+        """Return where it loses most to the choice of `REFINED`: key, difference."""
+        of_keys = {
+            key: self.mean(key, "last") - self.mean(key, REFINED)
+            for key in self.comparisons
+        }
+        worst = min(of_keys, key=of_keys.get)
+        return worst, of_keys[worst]
 
     def penalty_path(self, family, rule="brier", judge=None):
         """Return the mean over the data sets along the path: a value per penalty."""
@@ -314,33 +280,16 @@ class Evidence:
             for t in self.comparisons[key].trajectories
         }
 
+    def count_ties(self, rule="accuracy"):
+        """Return the number of trainings with several best stages, and that of all."""
+        best = [
+            np.count_nonzero(scores == np.nanmax(scores))
+            for comparison in self.comparisons.values()
+            for scores in (t.validation[rule] for t in comparison.trajectories)
+        ]
+        return sum(n > 1 for n in best), len(best)
+
     @property
     def hours(self):
         """Hours of one core that the trainings took."""
         return sum(record["seconds"] for record in self.records) / 3600
-
-
-def judge_interval(row, margin):
-    """Say what an interval in points means, beside a margin that matters.
-
-    Examples
-    --------
-    >>> judge_interval({"low": 0.6, "high": 1.0}, 0.5)
-    'a gain that matters'
-    >>> judge_interval({"low": -0.2, "high": 0.3}, 0.5)
-    'no difference that matters'
-    >>> judge_interval({"low": 0.2, "high": 1.0}, 0.5)
-    'undecided, leaning to a gain'
-    """
-    low, high = row["low"], row["high"]
-    if math.isnan(low):
-        return "undecided"
-    if -margin <= low and high <= margin:
-        return "no difference that matters"
-    for sign, word in ((1, "gain"), (-1, "loss")):
-        least = min(sign * low, sign * high)
-        if least > margin:
-            return f"a {word} that matters"
-        if least > 0:
-            return f"undecided, leaning to a {word}"
-    return "undecided"

@@ -7,13 +7,20 @@ import numpy as np
 from benchmarks.studies.rules.evidence import (
     BASELINE,
     PENALTIES,
+    REFINED,
     SHORT,
-    judge_interval,
+    Policy,
+    name_of,
 )
 from sklearn_superior.replication._page import Paragraph, Table, interval, signed
 
-REFINED = "refined_penalized_brier"
-_CONTRAST_HEADER = [
+_REFINED_RULES = (
+    "refined_log_loss",
+    "refined_brier",
+    "refined_penalized_log_loss",
+    REFINED,
+)
+CONTRAST_HEADER = [
     "data sets",
     "Δ F1",
     "95 % interval",
@@ -32,7 +39,7 @@ def show(row, factor=100, digits=2):
 
 def pair(row):
     """Return the names of both rules."""
-    return f"{SHORT[row['rule']]} − {SHORT[row['baseline']]}"
+    return f"{name_of(row['rule'])} − {name_of(row['baseline'])}"
 
 
 def in_points(row):
@@ -40,7 +47,34 @@ def in_points(row):
     return row | {key: 100 * row[key] for key in ("difference", "low", "high")}
 
 
-def _contrast_line(evidence, row, *start):
+def judge_interval(row, margin):
+    """Say what an interval in points means, beside a margin that matters.
+
+    Examples
+    --------
+    >>> judge_interval({"low": 0.6, "high": 1.0}, 0.5)
+    'a gain that matters'
+    >>> judge_interval({"low": -0.2, "high": 0.3}, 0.5)
+    'no difference that matters'
+    >>> judge_interval({"low": 0.2, "high": 1.0}, 0.5)
+    'undecided, leaning to a gain'
+    """
+    low, high = row["low"], row["high"]
+    if math.isnan(low):
+        return "undecided"
+    if -margin <= low and high <= margin:
+        return "no difference that matters"
+    for sign, word in ((1, "gain"), (-1, "loss")):
+        least = min(sign * low, sign * high)
+        if least > margin:
+            return f"a {word} that matters"
+        if least > 0:
+            return f"undecided, leaning to a {word}"
+    return "undecided"
+
+
+def contrast_line(evidence, row, *start):
+    """Return the cells of a contrast, after those that say what it is."""
     points = in_points(row)
     return [
         *start,
@@ -63,9 +97,9 @@ def answer_paper(evidence):
                 row = evidence.contrast(f"penalized_{rule}", rule, [family], loss=loss)
                 how = "" if loss == BASELINE else ", trained with the Brier score"
                 rules = {"brier": "PBS − BS", "log_loss": "PLL − LL"}[rule]
-                lines.append(_contrast_line(evidence, row, family.title + how, rules))
+                lines.append(contrast_line(evidence, row, family.title + how, rules))
     return [
-        Table(["family", "rules", *_CONTRAST_HEADER], lines),
+        Table(["family", "rules", *CONTRAST_HEADER], lines),
         Paragraph(
             "All differences here are in points of macro F1 on the test part. The data "
             "sets are the units of the interval (Student's t) and of p (exact "
@@ -74,36 +108,45 @@ def answer_paper(evidence):
     ]
 
 
+def contrast_lines(evidence, choice, baseline):
+    """Return a line for signals, one for tables, and one for all."""
+    for data, families in evidence.groups().items():
+        row = evidence.contrast(choice, baseline, families)
+        yield contrast_line(evidence, row, pair(row), data)
+
+
 def answer_rules(evidence):
     """Compare every rule with the log loss."""
-    planned = [
-        [*_contrast_line(evidence, row, pair(row)), f"{row['p_holm']:.3f}"]
-        for row in evidence.planned_contrasts()
+    planned = []
+    for row in evidence.planned_contrasts():
+        *apart, pooled = contrast_lines(evidence, row["rule"], row["baseline"])
+        planned += [[*line, "–"] for line in apart]
+        planned.append([*pooled, f"{row['p_holm']:.3f}"])
+    groups = evidence.groups()
+    every = {"all": groups.pop("all")}
+    columns = {f"all {data}": own for data, own in groups.items()}
+    columns |= {family.title: [family] for family in evidence.families()} | every
+    lines = [
+        [
+            SHORT[rule],
+            *(show(evidence.contrast(rule, BASELINE, own)) for own in columns.values()),
+        ]
+        for rule in evidence.plan["rules"]
+        if rule != BASELINE
     ]
-    families = evidence.families()
-    groups = {
-        f"all {data}": [family for family in families if family.data == data]
-        for data in evidence.plan["data"]
-    }
-    groups |= {family.title: [family] for family in families}
-    groups = {title: own for title, own in groups.items() if own}
-    lines = []
-    for rule in evidence.plan["rules"]:
-        if rule == BASELINE:
-            continue
-        row = in_points(evidence.contrast(rule, BASELINE))
-        cells = [signed(row["difference"]), interval(row["low"], row["high"])]
-        for own in groups.values():
-            cells.append(show(evidence.contrast(rule, BASELINE, own)))
-        lines.append([SHORT[rule], *cells])
     return [
-        Paragraph("The contrasts of the plan, over all data sets and families:"),
-        Table(["contrast", *_CONTRAST_HEADER, "p adjusted"], planned),
         Paragraph(
-            "Every rule minus the log loss, over all and in each family, with 95 % "
-            "intervals:"
+            "The contrasts of the plan. Signals and tables are two populations, with "
+            "different splits as well: it is not known which of the two makes them "
+            "differ. The plan tests the mean over all, so only that "
+            "has an adjusted p:"
         ),
-        Table(["rule", "all", "95 % interval", *groups], lines),
+        Table(["contrast", "data", *CONTRAST_HEADER, "p adjusted"], planned),
+        Paragraph(
+            "Every rule minus the log loss, with 95 % intervals. Macro F1, the rule "
+            "that is the judge itself, is one of them:"
+        ),
+        Table(["rule", *columns], lines),
         Paragraph(_early_stopping(evidence)),
     ]
 
@@ -115,8 +158,14 @@ def _early_stopping(evidence):
         ("penalized_brier", BASELINE),
         ("penalized_brier", "brier"),
     )
-    rows = [evidence.contrast(*pair, selection="ES") for pair in pairs]
-    texts = [f"{pair(row)} {show(row)}" for row in rows]
+    texts = []
+    for rules in pairs:
+        policies = [Policy(rule, 10) for rule in rules]
+        shown = (
+            f"{data} {show(evidence.contrast(*policies, families))}"
+            for data, families in evidence.groups().items()
+        )
+        texts.append(f"{SHORT[rules[0]]} − {SHORT[rules[1]]}: {', '.join(shown)}")
     return (
         "All choices here are the best of all stages (the checkpoint). With early "
         f"stopping, after 10 stages without an improvement: {'; '.join(texts)}."
@@ -165,7 +214,18 @@ def answer_penalty(evidence):
             ),
             Table(["penalty", *(f.title for f in families)], lines),
         ]
-    return parts
+    lines = [
+        line
+        for rule in _REFINED_RULES
+        for line in contrast_lines(evidence, rule, "accuracy_then_brier")
+    ]
+    return [
+        *parts,
+        Paragraph(
+            "Refined rules beside the largest penalty, which chooses by the accuracy:"
+        ),
+        Table(["contrast", "data", *CONTRAST_HEADER], lines),
+    ]
 
 
 def _penalty_name(penalty):
@@ -174,39 +234,42 @@ def _penalty_name(penalty):
     return {0: "none"}.get(penalty, str(penalty).replace(" x ", " × "))
 
 
+_LOSSES = {  # judges, each with its factor and its digits
+    "log loss as it is": ("log_loss", -1, 3),
+    "log loss recalibrated": ("calibrated_log_loss", -1, 3),
+    "Brier score recalibrated": ("calibrated_brier", -1, 3),
+    "accuracy": ("accuracy", 100, 2),
+}
+
+
 def answer_probabilities(evidence):
-    """List what each rule costs in losses and in accuracy."""
-    lines = []
-    for rule in evidence.plan["rules"]:
-        cells = [SHORT[rule]]
-        for judge, factor in (
-            ("log_loss", -1),
-            ("calibrated_log_loss", -1),
-            ("calibrated_brier", -1),
-            ("accuracy", 100),
-        ):
-            row = evidence.contrast(rule, BASELINE, judge=judge)
-            shown = show(row, factor, 2 if factor == 100 else 3)
-            cells.append("0" if rule == BASELINE else shown)
-        lines.append(cells)
-    return [
+    """List what each rule costs in losses and in accuracy, for each kind of data."""
+    parts = [
         Paragraph(
             "Test losses of the chosen stage minus those of the stage that the log "
-            "loss chooses, over all data sets and families, with 95 % intervals. Lower "
-            "is better for losses, higher for accuracy (in points). Recalibrated "
-            "means: by the temperature that is best on the validation part."
-        ),
-        Table(
-            [
-                "rule",
-                "log loss as it is",
-                "log loss recalibrated",
-                "Brier score recalibrated",
-                "accuracy",
-            ],
-            lines,
-        ),
+            "loss chooses, with 95 % intervals. Lower is better for losses, higher for "
+            "accuracy (in points). Recalibrated means: by the temperature that is best "
+            "on the validation part."
+        )
     ]
+    for data, families in evidence.groups().items():
+        lines = [
+            [
+                SHORT[rule],
+                *(
+                    show(
+                        evidence.contrast(rule, BASELINE, families, judge=judge),
+                        factor,
+                        digits,
+                    )
+                    for judge, factor, digits in _LOSSES.values()
+                ),
+            ]
+            for rule in evidence.plan["rules"]
+            if rule != BASELINE
+        ]
+        parts.append(Table([data, *_LOSSES], lines))
+    return parts
 
 
 def answer_smoothing(evidence):
@@ -217,17 +280,11 @@ def answer_smoothing(evidence):
         (REFINED, "smoothed_accuracy"),
         ("smoothed_refined_penalized_brier", REFINED),
     )
-    lines = []
-    for rule, baseline in pairs:
-        for data in evidence.plan["data"]:
-            families = [f for f in evidence.families() if f.data == data]
-            row = evidence.contrast(rule, baseline, families)
-            if row["n"]:
-                lines.append(_contrast_line(evidence, row, pair(row), data))
+    lines = [line for rules in pairs for line in contrast_lines(evidence, *rules)]
     return [
         Paragraph(
             "Smoothed means: a centred moving mean over "
             f"{evidence.plan['smoothing']} stages."
         ),
-        Table(["contrast", "data", *_CONTRAST_HEADER], lines),
+        Table(["contrast", "data", *CONTRAST_HEADER], lines),
     ]

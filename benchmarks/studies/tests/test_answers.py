@@ -4,19 +4,36 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from benchmarks.studies.rules.answers import answer, sum_up
+from benchmarks.studies.rules.answers import answer, list_limits, sum_up
 from benchmarks.studies.rules.evidence import Evidence
-from benchmarks.studies.tests.records import PLAN, make_record, make_records
+from benchmarks.studies.tests.records import (
+    PLAN,
+    make_record,
+    make_records,
+    make_table_records,
+)
 from sklearn_superior.replication._page import Figures, Heading, Table
 
 
-def test_five_sentences_sum_it_up():
-    sentences = list(sum_up(Evidence(PLAN, list(make_records()))))
-    assert len(sentences) == 5
-    assert "in every family" in sentences[0]
-    assert "the log loss loses 6.0" in sentences[1]
-    assert "PBS instead of Brier score changes F1 by +4.50 points" in sentences[2]
-    assert "last stage instead of log loss changes F1 by −10.00" in sentences[3]
+def test_six_sentences_sum_it_up():
+    records = [*make_records(), *make_table_records()]
+    sentences = list(sum_up(Evidence(PLAN, records)))
+    assert len(sentences) == 6
+    assert "loses up to 22 points" in sentences[0]
+    assert "(multilayer perceptron on tetouan power)" in sentences[0]
+    # Two signals gain 11.5 and 13 points, three tables lose 5.
+    assert "without tetouan power +1.90" in sentences[0]
+    assert "log loss (LL) 6.0" in sentences[2]
+    words = "PBS instead of Brier score, signals +4.50 (−5.36 to +14.36), tables +0.00"
+    assert words in sentences[3]
+    assert "macro F1 instead of log loss" in sentences[4]
+    assert "adjusted p" not in sentences[4].split(";")[1]
+
+
+def test_limits_say_how_many_trainings_are_tied():
+    limits = list(list_limits(Evidence(PLAN, list(make_records()))))
+    assert any("in 0 of 18 trainings" in limit for limit in limits)
+    assert any("looked at once before" in limit for limit in limits)
 
 
 def test_figures_are_pictures():
@@ -37,7 +54,7 @@ def test_the_network_of_the_notebook_is_compared_on_the_same_folds():
     ]
     sections = answer(PLAN, records).sections
     headings = [part.text for part in sections if isinstance(part, Heading)]
-    assert headings[-1] == "Does the ReLU of the authors' notebook matter?"
+    assert headings[-2] == "Does the ReLU of the authors' notebook matter?"
     tables = [part for part in sections if isinstance(part, Table)]
     assert tables[-1].rows == [["ble rssi", "2", "50.00", "40.00", "−10.00"]]
 

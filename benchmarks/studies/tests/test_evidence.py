@@ -6,60 +6,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.studies.rules import FIELDS
 from benchmarks.studies.rules.evidence import (
     PENALTIES,
+    SHARE,
     Evidence,
-    _smooth_by_sums,
-    as_trajectory,
-    judge_interval,
+    Policy,
     list_families,
-    smooth,
+    name_of,
 )
 from benchmarks.studies.tests.records import (
     PLAN,
-    ROOT,
     SETS,
     make_record,
     make_records,
+    make_table_records,
 )
-from sklearn_superior.replication._store import RecordStore
-
-RECORDS = ROOT / "doc" / "evidence"
-
-
-def test_a_moving_mean_gets_shorter_at_the_ends():
-    values = np.random.default_rng(0).normal(size=40)
-    expected = [values[max(0, k - 7) : k + 8].mean() for k in range(40)]
-    np.testing.assert_allclose(smooth(values, 15), expected)
-    np.testing.assert_allclose(_smooth_by_sums(values, 15), expected)
-
-
-def test_moving_means_of_counts_are_exact():
-    rng = np.random.default_rng(0)
-    errors = np.tile(rng.integers(0, 5, size=20), 15)
-    exact = [
-        Fraction(int(sum(part)), len(part))
-        for part in (errors[max(0, k - 7) : k + 8] for k in range(300))
-    ]
-    found = smooth(errors, 15)
-    assert found.tolist() == [float(mean) for mean in exact]
-    # Rates by cumulative sums tell equal ones apart, or not, by rounding.
-    rates = _smooth_by_sums(1 - errors / 317, 15)
-    equal = [(a, b) for a in range(300) for b in range(a) if exact[a] == exact[b]]
-    assert all(found[a] == found[b] for a, b in equal)
-    assert any(rates[a] != rates[b] for a, b in equal)
-
-
-def test_exact_trajectories_break_ties_by_the_log_loss():
-    record = make_record("ble_rssi", "mlp", 0, f1=(0.5, 0.6, 0.4))
-    n_stages = len(record["validation"]["errors"])
-    record["validation"]["errors"] = [3] * n_stages
-    record["validation"]["log_loss"] = [2.0] * (n_stages - 2) + [1.0, 1.5]
-    plain, exact = (as_trajectory(record, 15, exact=value) for value in (False, True))
-    assert plain.choose("accuracy", "CP")[0] == 0
-    assert exact.choose("accuracy", "CP")[0] == n_stages - 2
-    assert exact.choose("smoothed_accuracy", "CP")[0] == n_stages - 2
 
 
 def test_contrasts_have_data_sets_as_units():
@@ -107,22 +68,6 @@ def test_regrets_and_paths():
     np.testing.assert_allclose(path, expected)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (0.6, 2, "a gain that matters"),
-        (-2, -0.6, "a loss that matters"),
-        (0.1, 0.4, "no difference that matters"),
-        (0.1, 0.6, "undecided, leaning to a gain"),
-        (-0.6, -0.1, "undecided, leaning to a loss"),
-        (-0.6, 0.1, "undecided"),
-        (math.nan, math.nan, "undecided"),
-    ],
-)
-def test_an_interval_is_put_into_words(low, high, words):
-    assert judge_interval({"low": low, "high": high}, 0.5) == words
-
-
 def test_families_without_a_training_have_no_part_in_a_contrast():
     evidence = Evidence(PLAN, list(make_records()))
     assert evidence.contrast("accuracy", "log_loss", [])["n"] == 0
@@ -135,25 +80,48 @@ def test_networks_are_compared_fold_by_fold():
     assert evidence.scores_of_folds(("ble_rssi", "cnn_relu", "log_loss")) == {}
 
 
-@pytest.mark.skipif(not RECORDS.exists(), reason="no records beside the package")
-def test_readme_says_what_the_records_say():
-    records, damaged = RecordStore(RECORDS, FIELDS).load_all()
-    assert records
-    assert not damaged
-    evidence = Evidence(PLAN, records)
-    text = " ".join((ROOT / "README.md").read_text().split())
-    assert f"{len(records)} of its {len(PLAN.make_jobs()):,} trainings" in text
-    for family in list_families(PLAN):
-        if family.name.startswith("logistic"):
-            continue
-        row = evidence.contrast("refined_penalized_brier", "log_loss", [family])
-        low, middle, high = (
-            f"{100 * row[key]:+.1f}".replace("-", "−")
-            for key in ("low", "difference", "high")
-        )
-        assert f"{middle} ({low} to {high})" in text, family.title
-    worst = {rule: 100 * max(of.values()) for rule, of in evidence.regrets().items()}
-    assert (
-        f"PBS {worst['penalized_brier']:.1f}, the log loss {worst['log_loss']:.1f}"
-        in text
-    )
+def test_a_policy_sees_as_many_stages_as_its_patience_allows():
+    evidence = Evidence(PLAN, list(make_records()))
+    network, _ = evidence.families()
+    # The second of three stages is the worse one, so a patience of one ends there.
+    for choice, share in (
+        (Policy("log_loss", 1), 2 / 3),
+        (Policy("log_loss", 2), 1),
+        ("log_loss", 1),
+        ("last", 1),
+    ):
+        values = evidence.values(network, choice, SHARE)
+        assert values == dict.fromkeys(sorted(SETS), pytest.approx(share))
+    row = evidence.contrast(Policy("accuracy", 1), Policy("last"), [network])
+    assert row["difference"] == pytest.approx(0.1 + 0.03)
+    assert name_of(row["baseline"]) == "last stage"
+
+
+def test_a_data_set_can_be_left_out():
+    evidence = Evidence(PLAN, list(make_records()))
+    row = evidence.contrast("accuracy", "log_loss", without=["tetouan_power"])
+    assert (row["n"], row["difference"]) == (2, pytest.approx(1.5 * 0.015))
+
+
+def test_signals_and_tables_stand_apart():
+    records = [*make_records(), *make_table_records()]
+    groups = Evidence(PLAN, records).groups()
+    assert list(groups) == ["signals", "tables", "all"]
+    assert {family.data for family in groups["tables"]} == {"tables"}
+    assert groups["all"] == [*groups["signals"], *groups["tables"]]
+    assert list(Evidence(PLAN, list(make_records())).groups()) == ["signals", "all"]
+
+
+def test_the_worst_of_the_last_stages_is_found():
+    records = list(make_records())
+    records.append(make_record("ble_rssi", "sgd", 0, f1=(0.5, 0.9, 0.1)))
+    key, difference = Evidence(PLAN, records).worst_last_stage()
+    assert key == ("ble_rssi", "sgd", "log_loss")
+    assert difference == pytest.approx(-0.8)
+
+
+def test_trainings_with_several_best_stages_are_counted():
+    records = list(make_records())
+    assert Evidence(PLAN, records).count_ties() == (0, len(records))
+    records[0]["validation"] = records[0]["validation"] | {"errors": [2, 2, 3]}
+    assert Evidence(PLAN, records).count_ties() == (1, len(records))

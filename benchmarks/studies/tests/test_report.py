@@ -28,7 +28,7 @@ def test_the_report_answers_the_questions_of_the_plan(folder):
     for question in PLAN["questions"]:
         assert f"## {question}" in text
     assert "pages/index.html" not in text
-    assert "accuracy instead of log loss changes F1 by +4.50 points" in text
+    assert "macro F1 instead of log loss, signals +4.50" in text
     assert "18 of 1515 planned trainings" in text
     planned = 7 * 10 * 3  # data sets, folds, rounds
     assert f"| convolutional network | log loss | {planned} | 9 |" in text
