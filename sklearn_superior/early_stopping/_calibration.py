@@ -2,20 +2,22 @@
 
 import numpy as np
 
-from sklearn_superior.early_stopping._scoring import check_scorer
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from sklearn_superior.metrics._rules import PRIOR_SCALE
 
 
-def fit_calibration(classifier, val, y_proba, own_classes):
+def fit_calibration(classifier, scorer, val, y_proba, own_classes):
     """Set the `temperature_` of a classifier, 1.0 if it is not to be calibrated.
 
     Parameters
     ----------
     classifier : estimator
         Its `calibration` is ``"temperature"``, None, or ``"auto"``: a temperature if
-        its `scoring` is a refined rule. That rule has the options of the temperature,
-        so that what was judged is what is shipped.
+        the scorer is that of a refined rule.
+
+    scorer : callable
+        What chose the stage. If its rule is a refined one it has the options of the
+        temperature, so that what was judged is what is shipped.
 
     val : Rows
         The validation data.
@@ -28,29 +30,25 @@ def fit_calibration(classifier, val, y_proba, own_classes):
         probabilities and are left out.
     """
     classifier.temperature_ = 1.0
-    if not calibrates(classifier.calibration, classifier.scoring):
+    if not calibrates(classifier.calibration, scorer):
         return
     own = y_proba[:, np.isin(classifier.classes_, own_classes)]
+    options = temperature_options(scorer)
     classifier.temperature_ = best_temperature(
-        val.y,
-        own,
-        own_classes,
-        val.sample_weight,
-        **temperature_options(classifier.scoring),
+        val.y, own, own_classes, val.sample_weight, **options
     )
 
 
-def calibrates(calibration, scoring):
+def calibrates(calibration, scorer):
     """Return whether a temperature is to be shipped."""
     if calibration == "auto":
-        function = getattr(check_scorer(scoring), "score_function", None)
-        return getattr(function, "is_refined", False)
+        return getattr(getattr(scorer, "score_function", None), "is_refined", False)
     return calibration is not None
 
 
-def temperature_options(scoring):
+def temperature_options(scorer):
     """Return the options of a refined rule that decide its temperature."""
-    options = getattr(check_scorer(scoring), "options", {})
+    options = getattr(scorer, "options", {})
     names = ("class_weight", "prior_scale")
     return {name: options[name] for name in names if name in options}
 

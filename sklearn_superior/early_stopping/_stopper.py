@@ -117,17 +117,16 @@ class EarlyStopper:
         stop : bool
             Whether training should stop.
         """
-        score = float(score)
+        score, place = float(score), len(self.scores)
         gain = score - self.best_score
         gain = gain if self.greater_is_better else -gain
         if not isnan(score) and gain > self.tol:
-            self.best_score, self.best_iteration = score, self.n_iter
-        if self._n_equal == self.n_iter and score == self.best_score:
+            self.best_score, self.best_iteration = score, place
+        if self._n_equal == place and score == self.best_score:
             self._n_equal += self.best_iteration == 0
         self.scores.append(score)
         last_best = -1 if self.best_iteration is None else self.best_iteration
-        last_best = max(last_best, self._n_equal - 1)
-        return self.n_iter - 1 - last_best >= self.n_iter_no_change
+        return place - max(last_best, self._n_equal - 1) >= self.n_iter_no_change
 
     def __repr__(self):
         return (

@@ -64,7 +64,6 @@ __all__ = [
     "check_stopping_parameters",
     "align_columns",
     "all_or_nothing",
-    "fit_calibration",
     "fit_in_stages",
     "split_validation",
     "validation_rows",
@@ -288,10 +287,11 @@ class _Run:
         self.stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
         self.remembered = None  # the stage that can be kept
         self.scored = {}  # the probabilities of the last stage, and of the best
-        self.score = lambda y_proba: math.nan
+        self.scorer, self.score = None, lambda y_proba: math.nan
         if self.val is not None:
+            self.scorer = check_scorer(classifier.scoring)
             self.score = StageScorer(
-                classifier.scoring,
+                self.scorer,
                 classes,
                 self.val.X,
                 self.val.y,
@@ -325,8 +325,7 @@ class _Run:
             return None
         obstacle, unstable = self.stages.obstacle(), {}
         if obstacle is None:
-            scorer = None if self.val is None else check_scorer(classifier.scoring)
-            identity, unstable = self.model.identify(scorer, self.val)
+            identity, unstable = self.model.identify(self.scorer, self.val)
         path = checkpoint_path(classifier.checkpoint_dir)
         reasons = [] if obstacle is None else [obstacle]
         reasons += [f"{name}: {reason}" for name, reason in unstable.items()]
@@ -416,7 +415,11 @@ class _Run:
             classifier.best_score_ = stopper.best_score
             classifier.validation_scores_ = np.array(stopper.scores)
             fit_calibration(
-                classifier, self.val, self.scored["best"], self.model.own_classes
+                classifier,
+                self.scorer,
+                self.val,
+                self.scored["best"],
+                self.model.own_classes,
             )
         else:
             classifier.temperature_ = 1.0
