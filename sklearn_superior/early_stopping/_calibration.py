@@ -3,7 +3,6 @@
 import numpy as np
 
 from sklearn_superior.metrics import fit_temperature, scale_temperature
-from sklearn_superior.metrics._rules import PRIOR_SCALE
 
 
 def fit_calibration(classifier, scorer, val, y_proba, own_classes):
@@ -60,7 +59,7 @@ def best_temperature(
     sample_weight=None,
     *,
     class_weight=None,
-    prior_scale=PRIOR_SCALE,
+    **options,
 ):
     """Return the best temperature for the samples of the classes of a model."""
     is_known = np.isin(y_true, own_classes)
@@ -71,7 +70,7 @@ def best_temperature(
         y_proba[is_known],
         sample_weight=_weigh(y_true[is_known], sample_weight, class_weight),
         labels=own_classes,
-        prior_scale=prior_scale,
+        **options,
     )
 
 

@@ -46,6 +46,7 @@ class Checkpoint:
             # JSON has no NaN; a string says the same.
             "scores": [repr(score) for score in self.scores],
             "best": self.best,
+            "members": sorted([*self.models, *self.scored]),
         }
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
@@ -72,7 +73,8 @@ class Checkpoint:
             if k.startswith("scored/")
         }
         scores = [float(score) for score in meta["scores"]]
-        if not (scores and "last" in models and isinstance(meta["identity"], dict)):
+        is_whole = sorted([*models, *scored]) == meta["members"] and "last" in models
+        if not (is_whole and scores and isinstance(meta["identity"], dict)):
             raise ValueError("a part of it is missing")
         return cls(meta["identity"], scores, meta["best"], models, scored)
 
@@ -107,7 +109,8 @@ class CheckpointKeeper:
                 f"{exc}"
             ) from exc
         remove_leftovers(self.path)
-        self._n_saved, self._next_save, self._has_failed = None, 0.0, False
+        self._n_saved, self._next_save = None, 0.0
+        self._has_failed = self._is_useless = False
 
     def restore(self):
         """Resume from the checkpoint; return it, and whether to stop. None: none."""
@@ -174,14 +177,22 @@ class CheckpointKeeper:
         If it cannot be written, a warning says so, once.
         """
         stopper, start = self.stopper, perf_counter()
-        if self._n_saved == stopper.n_iter:
+        if self._n_saved == stopper.n_iter or self._is_useless:
             return
+        models = self.stages.dump()
+        if models is None:
+            return
+        if self._n_saved is None:  # the first one
+            reason = self.stages.why_unreadable(models)
+            if reason is not None:
+                self._is_useless = True
+                warn(
+                    "This training cannot resume, so that no checkpoint is written to "
+                    f"{self.path.parent}: {reason}."
+                )
+                return
         checkpoint = Checkpoint(
-            self.identity,
-            stopper.scores,
-            stopper.best_iteration,
-            self.stages.dump(),
-            scored,
+            self.identity, stopper.scores, stopper.best_iteration, models, scored
         )
         try:
             write_atomically(self.path, checkpoint.to_bytes())

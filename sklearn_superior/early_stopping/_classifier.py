@@ -244,7 +244,11 @@ class EarlyStoppingClassifier(
         """The importances of the features, where the kept estimator has them."""
         check_is_fitted(self, "estimator_")
         kept = self.estimator_
-        return (kept[-1] if isinstance(kept, Pipeline) else kept).feature_importances_
+        kept = kept[-1] if isinstance(kept, Pipeline) else kept
+        importances = np.asarray(kept.feature_importances_)
+        if importances.ndim == 0:  # of CatBoost, which has not computed them yet
+            importances = np.asarray(kept.get_feature_importance())
+        return importances
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.

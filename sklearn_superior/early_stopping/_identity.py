@@ -101,7 +101,7 @@ def stable_text(value):
         return f"{{{', '.join(sorted(map(stable_text, value)))}}}"
     if isinstance(value, dict):
         pairs = (f"{stable_text(k)}: {stable_text(v)}" for k, v in value.items())
-        return f"{{{', '.join(pairs)}}}"
+        return f"{{{', '.join(sorted(pairs))}}}"
     if isinstance(value, partial):
         return f"partial {stable_text((value.func, value.args, value.keywords))}"
     if isinstance(value, _CODE):

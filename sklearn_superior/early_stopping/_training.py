@@ -357,18 +357,33 @@ class _Run:
             return False
         self.scored, self.remembered = checkpoint.scored, self.stopper.best_iteration
         if self.val is not None:
-            last = self.model.estimator(self.stages.snapshot())
-            difference = self.model.differs(last, self.val.X, self.scored["last"])
-            if difference:
-                raise ValueError(
-                    f"{self.keeper.path}: its model does not predict the validation "
-                    f"data as the last {self.stages.unit} did when it was scored, but "
-                    f"{difference}. Remove it to start anew."
-                )
+            self._check_resumed()
         if self.classifier.verbose:
             n_iter, unit = self.stopper.n_iter, self.stages.unit
             print(f"resumed after {n_iter} {unit}s: {self.keeper.path}")
         return stop
+
+    def _check_resumed(self):
+        """Check that model and scorer give again what the checkpoint says."""
+        last, scores = self.model.estimator(self.stages.snapshot()), self.stopper.scores
+        difference = self.model.differs(last, self.val.X, self.scored["last"])
+        if difference:
+            raise ValueError(
+                f"{self.keeper.path}: its model does not predict the validation data "
+                f"as the last {self.stages.unit} did when it was scored, but "
+                f"{difference}. Remove it to start anew."
+            )
+        for name, stage in (("last", -1), ("best", self.stopper.best_iteration)):
+            if name not in self.scored:
+                continue
+            score = self.score(self.scored[name])
+            if not np.isclose(score, scores[stage], rtol=1e-6, equal_nan=True):
+                raise ValueError(
+                    f"{self.keeper.path} is refused: by the present 'scoring' and "
+                    f"data, the score of its {name} {self.stages.unit} is {score:.6g}, "
+                    f"but it was {scores[stage]:.6g}. Remove it to start anew, or use "
+                    "another checkpoint_dir."
+                )
 
     def on_stage(self, y_proba):
         """Take the probabilities of a stage; return whether to stop."""
@@ -452,7 +467,8 @@ class _Run:
         elif 1 < self.n_stages == self.stopper.best_iteration + 1:
             warn(
                 f"The best {unit} is the last of {self.n_stages}: the score was still "
-                f"improving. A larger {self.stages.budget} may give a better model.",
+                f"improving. A larger {self.stages.budget_name()} may give a better "
+                "model.",
                 ConvergenceWarning,
             )
 

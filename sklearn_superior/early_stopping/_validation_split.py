@@ -145,12 +145,14 @@ def _random_rows(y, fraction, random_state):
     n_val = int(np.ceil(fraction * len(y)))
     # A class of one sample cannot be shared out: it is trained on.
     shared = np.flatnonzero(counts[codes] > 1)
-    n_classes = int(np.sum(counts > 1))
-    if not 0 < n_classes <= min(n_val, len(shared) - n_val):  # too few places for all
-        return train_test_split(
-            np.arange(len(y)), test_size=fraction, random_state=random_state
-        )
+    if len(shared) <= n_val:
+        shared = np.arange(len(y))
+    own = codes[shared]
+    has_places = len(np.unique(own)) <= min(n_val, len(shared) - n_val)
     train, val = train_test_split(
-        shared, test_size=n_val, stratify=codes[shared], random_state=random_state
+        shared,
+        test_size=n_val,
+        stratify=own if has_places and counts[own].min() > 1 else None,
+        random_state=random_state,
     )
-    return np.r_[train, np.flatnonzero(counts[codes] == 1)], val
+    return np.r_[train, np.setdiff1d(np.arange(len(y)), shared)], val

@@ -77,6 +77,7 @@ class CNNStages(Checkpointed, Stages):
         self._module, self.encoding = (None, None) if start is None else start
         self.losses, self.times = [], []
         self._best = self._data = None
+        self._has_diverged = False
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         if self._data is None:
@@ -126,6 +127,7 @@ class CNNStages(Checkpointed, Stages):
             )
         self.losses.pop()
         self.times.pop()
+        self._has_diverged = True
         warn(
             f"Training diverged in epoch {epoch}; the best epoch before is kept. "
             f"{advice}",
@@ -144,6 +146,8 @@ class CNNStages(Checkpointed, Stages):
         return copy(self.estimator)  # with a copy of the network
 
     def dump(self):
+        if self._has_diverged:
+            return None
         dump_tensors = torch_training().dump_tensors
         last = {
             "trainer": self.trainer.state(),

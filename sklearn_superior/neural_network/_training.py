@@ -5,6 +5,7 @@ read back before an epoch is over, so that a GPU never waits for Python.
 """
 
 from contextlib import contextmanager, nullcontext
+from copy import deepcopy
 from io import BytesIO
 from threading import Lock, current_thread, main_thread
 
@@ -175,6 +176,8 @@ class Trainer:
         self.amp = amp
         # Evaluation takes the plain module, so that predictions later are the same.
         self._forward = torch.compile(self.module) if compile else self.module
+        # Layers of a user's network may draw from torch's own generator.
+        self._own_draws = torch.Generator().manual_seed(seeds[1]).get_state()
 
     def place(self, *arrays):
         """Return arrays as tensors, on the device if they take half of it at most."""
@@ -185,9 +188,18 @@ class Trainer:
                 return tensors
         return [None if part is None else part.to(self.device) for part in tensors]
 
-    @flush_tiny_numbers()
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
+        before = torch.get_rng_state()
+        torch.set_rng_state(self._own_draws)
+        try:
+            return self._train_epoch(X, y, weight)
+        finally:
+            self._own_draws = torch.get_rng_state()
+            torch.set_rng_state(before)
+
+    @flush_tiny_numbers()
+    def _train_epoch(self, X, y, weight):
         self.module.train()
         total = torch.zeros((), device=self.device)
         order = torch.randperm(len(X), generator=self.order)
@@ -216,7 +228,7 @@ class Trainer:
     def weights(self):
         """Return a copy of weights and buffers, on the device."""
         return {
-            part: {name: tensor.clone() for name, tensor in tensors.items()}
+            part: {name: deepcopy(value) for name, value in tensors.items()}
             for part, tensors in network_state(self.module).items()
         }
 
@@ -231,6 +243,7 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "order": self.order.get_state(),
             "dropout": self.dropout.get_state(),
+            "own draws": self._own_draws,
             "device": self.device.type,
         }
 
@@ -247,6 +260,7 @@ class Trainer:
             if not shapes <= {param.shape}:
                 raise ValueError("the state of the optimizer is of another network")
         self.order.set_state(state["order"])
+        self._own_draws = state["own draws"]
         if state["device"] == self.device.type:
             self.dropout.set_state(state["dropout"])
 

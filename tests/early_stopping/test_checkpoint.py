@@ -22,8 +22,10 @@ from scipy.sparse import csr_matrix
 from sklearn import clone
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GroupKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
@@ -767,6 +769,7 @@ def test_saving_takes_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
 
     stages = type(find_stages(resumable("SGD")))
     monkeypatch.setattr(stages, "dump", slow_dump)
+    monkeypatch.setattr(stages, "why_unreadable", lambda self, models: None)
 
     scoring = partial(score_and_tick, clock)
     with warnings.catch_warnings():
@@ -865,3 +868,74 @@ def test_a_checkpoint_that_is_replaced_is_told(tmp_path):
     model.fit(X, y)  # which is silent
     with pytest.warns(UserWarning, match=r"checkpoint.zip is replaced, because resume"):
         model.fit(X, y)
+
+
+class Prices:
+    """What a scorer may read without anybody knowing."""
+
+    of_an_error = 1.0
+
+
+def priced_scorer(estimator, X, y):
+    return -Prices.of_an_error * np.mean(estimator.predict(X) != y)
+
+
+def test_a_scorer_that_judges_otherwise_is_found_by_its_scores(tmp_path, monkeypatch):
+    X, y, X_val, y_val = make_data("five")
+    data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
+    model = plain_stopping(
+        resumable("SGD"),
+        scoring=priced_scorer,
+        n_iter_no_change=3,
+        checkpoint_dir=tmp_path,
+        resume=True,
+    )
+    first = model.fit(**data).validation_scores_
+    assert_array_equal(clone(model).fit(**data).validation_scores_, first)
+    monkeypatch.setattr(Prices, "of_an_error", 2.0)
+    refuse(model, data, "by the present 'scoring' and data, the score of its last")
+
+
+def cost_scorer(estimator, X, y):
+    return -np.average(estimator.predict(X) != y, weights=X["amount"])
+
+
+def test_data_that_only_the_scorer_reads_counts(tmp_path):
+    X, y, X_val, y_val = make_data("five")
+    names = list("abcdefghijkl")
+    frame, frame_val = (pd.DataFrame(part, columns=names) for part in (X, X_val))
+    amount = np.arange(1.0, 201)
+    inner = make_pipeline(
+        make_column_transformer((StandardScaler(), names)), resumable("SGD")
+    )
+    model = plain_stopping(
+        inner, scoring=cost_scorer, checkpoint_dir=tmp_path, resume=True
+    )
+    data = {"X": frame.assign(amount=1.0), "y": y, "y_val": y_val}
+    model.fit(**data, X_val=frame_val.assign(amount=amount))
+    other = data | {"X_val": frame_val.assign(amount=amount[::-1])}
+    refuse(model, other, "is refused: by the present 'scoring' and data")
+
+
+def test_a_fitted_model_that_could_not_be_read_writes_no_checkpoint(tmp_path):
+    X, y, X_val, y_val = make_data("binary")
+    inner = GradientBoostingClassifier(
+        n_estimators=3, init=KNeighborsClassifier(), random_state=0
+    )
+    model = plain_stopping(inner, checkpoint_dir=tmp_path, n_iter_no_change=3)
+    with pytest.warns(UserWarning, match="cannot resume.*does not trust") as caught:
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert len([w for w in caught if "cannot resume" in str(w.message)]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_that_lost_a_member_is_refused(tmp_path):
+    model, path, (X, y, X_val, y_val) = saved(tmp_path)
+    for lost in ("scored/last", "scored/best", "models/best"):
+        members = members_of(path)
+        members.pop(lost)
+        (tmp_path / "other").mkdir(exist_ok=True)
+        (tmp_path / "other" / "checkpoint.zip").write_bytes(write_zip(members))
+        other = clone(model).set_params(checkpoint_dir=tmp_path / "other")
+        with pytest.raises(ValueError, match="a part of it is missing"):
+            other.fit(X, y, X_val=X_val, y_val=y_val)

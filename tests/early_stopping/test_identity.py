@@ -320,3 +320,7 @@ def test_tables_as_parameters_are_compared_by_value(make):
 def test_the_order_in_memory_does_not_count():
     assert digest_of(np.asfortranarray(X)) == digest_of(X)
     assert digest_of(np.repeat(X, 2, axis=0)[::2]) == digest_of(X)
+
+
+def test_the_order_of_a_dict_does_not_count():
+    assert stable_text({"a": 1, "b": 2}) == stable_text({"b": 2, "a": 1})

@@ -143,3 +143,16 @@ def test_a_class_of_one_sample_leaves_the_others_stratified():
         counts = dict(zip(*np.unique(y[val], return_counts=True), strict=True))
         assert counts in ({"a": 17, "b": 4}, {"a": 16, "b": 5})
         assert "c" in y[train]
+
+
+def test_a_class_of_one_sample_is_trained_on_whatever_the_split():
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        y = rng.integers(0, 12, size=30)
+        values, counts = np.unique(y, return_counts=True)
+        train, val = validation_rows(
+            np.zeros((30, 1)), y, None, split=None, fraction=0.1, random_state=seed
+        )
+        assert sorted([*train, *val]) == list(range(30))
+        assert len(val) == 3
+        assert not np.isin(values[counts == 1], y[val]).any()

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from sklearn_superior.early_stopping import EarlyStoppingClassifier  # noqa: E402
 from sklearn_superior.metrics import neg_penalized_brier_scorer  # noqa: E402
 from sklearn_superior.model_selection import compare_stopping_rules  # noqa: E402
+from sklearn_superior.neural_network import CNNClassifier  # noqa: E402
 from tests.neural_network.signals import make_windows, small_cnn  # noqa: E402
 
 
@@ -179,3 +180,79 @@ def test_what_a_warm_start_continues_from_is_part_of_its_identity(data, tmp_path
     other.module_.mean += 1
     with pytest.raises(ValueError, match="checkpoint"):
         other.fit(X, y)
+
+
+class DrawsItself(torch.nn.Module):
+    """A network that draws from torch's own generator, and has a state of its own."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.layer = torch.nn.Linear(n_channels * length, n_classes)
+
+    def forward(self, X):
+        X = torch.nn.functional.dropout(X.flatten(1), 0.5, training=self.training)
+        return self.layer(X)
+
+    def get_extra_state(self):
+        return {"note": 1}
+
+    def set_extra_state(self, state):
+        assert state == {"note": 1}
+
+
+def test_layers_that_draw_from_torch_are_seeded_and_resume(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2, 6)), np.arange(80) % 2
+    options = {"module": DrawsItself, "n_iter_no_change": 50, "random_state": 0}
+
+    def fit(n_epochs, **more):
+        model = CNNClassifier(max_iter=n_epochs, **options, **more)
+        return model.fit(X, y).validation_scores_
+
+    whole = fit(6)
+    before = torch.get_rng_state()
+    torch.manual_seed(5)
+    np.testing.assert_array_equal(fit(6), whole)
+    fit(3, checkpoint_dir=tmp_path, resume=True)
+    np.testing.assert_array_equal(fit(6, checkpoint_dir=tmp_path, resume=True), whole)
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    fit(2)
+    assert torch.rand(1) == expected  # the user's own numbers are left alone
+    torch.set_rng_state(before)
+
+
+class BreaksDown(torch.nn.Module):
+    """Gives NaN from the fifth batch of training on."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        self.layer = torch.nn.Linear(n_channels * length, n_classes)
+        self.register_buffer("n_batches", torch.zeros(()))
+
+    def forward(self, X):
+        if self.training:
+            self.n_batches += 1
+        nan = torch.where(self.n_batches > 4, torch.nan, 0.0)
+        return self.layer(X.flatten(1)) + nan
+
+
+def test_a_network_that_diverged_leaves_a_checkpoint_that_can_be_read(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2, 6)), np.arange(80) % 2
+    model = CNNClassifier(
+        module=BreaksDown,
+        batch_size=80,
+        max_iter=8,
+        checkpoint_dir=tmp_path,
+        resume=True,
+        random_state=0,
+    )
+    found = []
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="Training diverged in epoch 4"):
+            model.fit(X, y)
+        assert model.n_iter_ == 4
+        found.append(model.predict_proba(X))
+    np.testing.assert_array_equal(*found)

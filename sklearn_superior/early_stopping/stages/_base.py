@@ -75,6 +75,10 @@ class Stages(ABC):
         """Largest number of stages that `fit` may train."""
         return getattr(self.estimator, self.budget)
 
+    def budget_name(self):
+        """Return under which name the user gives the number of stages."""
+        return self.budget
+
     @abstractmethod
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         """Train the estimator.
@@ -161,8 +165,13 @@ class Checkpointed(ABC):
     def dump(self):
         """Return the models as bytes, by the names ``"last"`` and maybe ``"best"``.
 
-        Called from `on_stage` and after `fit`.
+        Called from `on_stage` and after `fit`. None if training has failed since the
+        last stage.
         """
+
+    def why_unreadable(self, models):
+        """Return why what `dump` returned could not be read again; None if it can."""
+        return None
 
     @abstractmethod
     def restore(self, models, n_done, X, y, sample_weight=None):

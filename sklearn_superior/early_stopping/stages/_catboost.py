@@ -74,8 +74,11 @@ class CatBoostStages(Stages):
     @property
     def n_stages(self):
         """Largest number of stages, under any of the names that CatBoost takes."""
+        return self.estimator.get_params().get(self.budget_name(), 1000)
+
+    def budget_name(self):
         params = self.estimator.get_params()
-        return next((params[name] for name in _BUDGET if params.get(name)), 1000)
+        return next((name for name in _BUDGET if params.get(name)), _BUDGET[0])
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         metric = _PredictionReader()
@@ -117,7 +120,14 @@ class CatBoostStages(Stages):
             allow_writing_files=False,
             **names,
         )
-        return small.fit(np.arange(len(classes))[:, np.newaxis], classes).classes_
+        found = small.fit(np.arange(len(classes))[:, np.newaxis], classes).classes_
+        if len(found) < len(classes):
+            raise ValueError(
+                f"CatBoost takes different labels for one class: of {classes.tolist()} "
+                f"it makes {found.tolist()}. Encode the labels, for example by "
+                "sklearn.preprocessing.LabelEncoder."
+            )
+        return found
 
     def obstacle(self):
         return "CatBoost does not show the state of its random numbers"

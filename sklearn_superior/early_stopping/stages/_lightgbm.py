@@ -25,6 +25,17 @@ _PATIENCE = (
 ).split()
 _BOOSTING = "boosting boosting_type boost".split()
 _THREADS = "n_jobs num_threads num_thread nthread nthreads".split()
+_OBJECTIVE = "objective objective_type app application loss".split()
+_PROBABILITIES = (
+    "binary multiclass softmax multiclassova multiclass_ova ova ovr "
+    "cross_entropy xentropy"
+).split()
+_LINEAR = "linear_tree linear_trees".split()
+# Files that are read in training, of which only the names are parameters.
+_FILES = (
+    "forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits "
+    "forcedbins_filename"
+).split()
 # Shares of rows and features; anything below 1 draws at random.
 _SHARES = (
     "bagging_fraction sub_row subsample bagging "
@@ -72,18 +83,26 @@ class LightGBMStages(Checkpointed, Stages):
                     "earlier stages as it trains, so no stage can be kept. Use "
                     f"{name}='gbdt'."
                 )
-        if callable(params.get("objective")):
-            raise ValueError(
-                "LGBMClassifier(objective=<callable>) gives no probabilities. Use an "
-                "objective of LightGBM."
-            )
+        for name in _OBJECTIVE:
+            if params.get(name) not in (None, *_PROBABILITIES):
+                raise ValueError(
+                    f"LGBMClassifier({name}={params[name]!r}) gives no probabilities "
+                    f"of classes. Use one of {_PROBABILITIES}."
+                )
+        if any(params.get(name) for name in _LINEAR):
+            # LightGBM predicts linear trees with numbers of another precision than it
+            # trains them with.
+            self.rounding = 1e-2
 
     @property
     def n_stages(self):
         """Largest number of stages, under any of its names."""
+        return self.estimator.get_params()[self.budget_name()]
+
+    def budget_name(self):
         params = self.estimator.get_params()
-        names = (*_BUDGET, "n_estimators")
-        return next(params[name] for name in names if params.get(name) is not None)
+        names = (name for name in _BUDGET if params.get(name) is not None)
+        return next(names, "n_estimators")
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from lightgbm import EarlyStopException
@@ -167,14 +186,14 @@ class LightGBMStages(Checkpointed, Stages):
     def obstacle(self):
         params = self.estimator.get_params()
         names = [k for k in _SHARES if params.get(k) not in (None, 1)]
-        names += [k for k in _SWITCHES if params.get(k)]
+        names += [k for k in (*_SWITCHES, *_FILES) if params.get(k)]
         goss = (*_BOOSTING, "data_sample_strategy")
         names += [k for k in goss if params.get(k) == "goss"]
         if not names:
             return None
         return (
-            f"LGBMClassifier({names[0]}={params[names[0]]!r}) draws at random or "
-            "remembers what a model file does not hold"
+            f"LGBMClassifier({names[0]}={params[names[0]]!r}) draws at random, or uses "
+            "what neither a model file nor the parameters hold"
         )
 
     def dump(self):

@@ -9,11 +9,17 @@ class SkopsFormat:
 
     def obstacle(self):
         """Return whether what is trained could not be read again."""
-        types = _skops().get_untrusted_types(data=self.to_bytes(self.estimator))
-        refused = sorted(set(types) - MODEL_TYPES)
-        if refused:
-            return f"skops, which reads checkpoints, does not trust {refused}"
-        return super().obstacle()
+        unreadable = self.why_unreadable({"": self.to_bytes(self.estimator)})
+        return super().obstacle() if unreadable is None else unreadable
+
+    def why_unreadable(self, models):
+        """Return which types of the models would be refused."""
+        skops, types = _skops(), set()
+        for data in models.values():
+            types |= {*skops.get_untrusted_types(data=data)} - MODEL_TYPES
+        if not types:
+            return None
+        return f"skops, which reads checkpoints, does not trust {sorted(types)}"
 
     def to_bytes(self, estimator):
         """Bytes of an estimator."""

@@ -15,7 +15,7 @@ from sklearn_superior.early_stopping.stages._base import (
     two_columns,
 )
 
-_NO_PROBABILITIES = ("multi:softmax", "binary:logitraw", "binary:hinge")
+_PROBABILITIES = ("binary:logistic", "multi:softprob", "reg:logistic")
 
 
 class XGBoostStages(Checkpointed, Stages):
@@ -39,10 +39,11 @@ class XGBoostStages(Checkpointed, Stages):
                 "as it trains, so no stage can be kept. Use booster='gbtree'."
             )
         objective = params.get("objective")
-        if callable(objective) or objective in _NO_PROBABILITIES:
+        if objective not in (None, *_PROBABILITIES):
             raise ValueError(
-                f"XGBClassifier(objective={objective!r}) gives no probabilities. Use "
-                "objective='multi:softprob', or 'binary:logistic' for two classes."
+                f"XGBClassifier(objective={objective!r}) gives no probabilities of "
+                "classes. Use objective='multi:softprob', or 'binary:logistic' for two "
+                "classes."
             )
 
     @property
@@ -62,19 +63,40 @@ class XGBoostStages(Checkpointed, Stages):
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         from xgboost.callback import TrainingCallback
 
+        own = self._own_callbacks()
+
         class AfterStage(TrainingCallback):
+            """Calls those of the user, too: a stop by one must not hide the stage."""
+
             data = None
+
+            def before_training(callback, model):
+                for other in own:
+                    model = other.before_training(model)
+                return model
+
+            def after_training(callback, model):
+                for other in own:
+                    model = other.after_training(model)
+                return model
+
+            def before_iteration(callback, model, epoch, evals_log):
+                stops = [o.before_iteration(model, epoch, evals_log) for o in own]
+                return any(stops)
 
             def after_iteration(callback, model, epoch, evals_log):
                 if callback.data is None:
                     callback.data = self._to_matrix(X_val, model)
                 self._booster = model
+                stops = [o.after_iteration(model, epoch, evals_log) for o in own]
                 # XGBoost remembers what it has predicted: this adds the last round.
-                return bool(on_stage(two_columns(model.predict(callback.data))))
+                return bool(
+                    on_stage(two_columns(model.predict(callback.data))) or any(stops)
+                )
 
         model = copy_with(
             self.estimator,
-            callbacks=[*self._own_callbacks(), AfterStage()],
+            callbacks=[AfterStage()],
             early_stopping_rounds=None,
             eval_metric=None,
             n_estimators=self.n_stages - self.n_done,

@@ -6,7 +6,8 @@ import threading
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_superior.early_stopping.stages import find_stages
 from tests.early_stopping.families import (
@@ -115,3 +116,23 @@ def test_ctrl_c_while_catboost_computes_keeps_the_best_stage():
     assert 1 <= model.n_iter_ < 20_000
     assert model.estimator_.tree_count_ == model.best_iteration_ + 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_labels_that_catboost_takes_for_one_are_refused():
+    X, y, X_val, y_val = make_data("five")
+    names = np.array([20230100, 20230101, 20230102, 20230103, 20230104])
+    y, y_val = (names[np.searchsorted(np.unique(y), part)] for part in (y, y_val))
+    model = plain_stopping(make_model())
+    with pytest.raises(ValueError, match="takes different labels for one class"):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+def test_importances_and_the_name_of_the_budget():
+    X, y, X_val, y_val = make_data("five")
+    inner = make_model().set_params(iterations=3, learning_rate=0.03)
+    with pytest.warns(ConvergenceWarning, match="A larger iterations may give"):
+        model = plain_stopping(inner, scoring="log_loss").fit(
+            X, y, X_val=X_val, y_val=y_val
+        )
+    alone = inner.copy().fit(X, y)
+    assert_allclose(model.feature_importances_, alone.feature_importances_)

@@ -179,3 +179,31 @@ def test_lists_are_data_too():
     model = plain_stopping(make_model(), n_iter_no_change=8)
     model.fit(X.tolist(), y.tolist(), X_val=X_val.tolist(), y_val=y_val.tolist())
     assert_array_equal(model.validation_scores_, fit(make_model()).validation_scores_)
+
+
+def test_linear_trees_are_kept_up_to_the_precision_of_their_library():
+    X, y, X_val, y_val = make_data("five")
+    for seed in range(8):
+        X_seed = X + np.random.default_rng(seed).normal(size=X.shape)
+        inner = make_model(linear_tree=True, n_estimators=15, learning_rate=0.5)
+        model = plain_stopping(inner, n_iter_no_change=15)
+        model.fit(X_seed, y, X_val=X_val, y_val=y_val)
+        assert (
+            model.estimator_.booster_.current_iteration() == model.best_iteration_ + 1
+        )
+
+
+@pytest.mark.parametrize("name", ["objective", "application", "loss"])
+def test_objectives_without_probabilities_of_classes_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name}='regression'.* gives no probabil"):
+        fit(make_model(**{name: "regression"}))
+
+
+def test_the_budget_is_named_as_the_user_does():
+    assert find_stages(make_model()).budget_name() == "n_estimators"
+    assert find_stages(make_model(num_iterations=3)).budget_name() == "num_iterations"
+
+
+def test_files_that_are_read_in_training_stand_in_the_way_of_resuming(tmp_path):
+    model = make_model(forcedsplits_filename=str(tmp_path / "splits.json"))
+    assert "forcedsplits_filename" in find_stages(model).obstacle()

@@ -253,3 +253,28 @@ def test_the_device_of_the_user_is_kept():
     kept = fit(make_model(device="cpu")).estimator_
     config = json.loads(kept.get_booster().save_config())
     assert config["learner"]["generic_param"]["device"] == "cpu"
+
+
+class StopsAt(TrainingCallback):
+    """A callback of the user that ends training."""
+
+    def __init__(self, last):
+        self.last = last
+
+    def after_iteration(self, model, epoch, evals_log):
+        return epoch == self.last
+
+
+@pytest.mark.parametrize("last", [0, 3])
+def test_a_callback_that_stops_does_not_hide_its_round(last):
+    model = fit(make_model(callbacks=[StopsAt(last), Recorder()]), n_iter_no_change=50)
+    assert model.n_iter_ == last + 1
+    assert model.estimator_.callbacks[1].n_rounds == last + 1
+
+
+@pytest.mark.parametrize(
+    "objective", ["reg:squarederror", "rank:ndcg", "count:poisson"]
+)
+def test_objectives_without_probabilities_of_classes_are_refused(objective):
+    with pytest.raises(ValueError, match="gives no probabilities of classes"):
+        fit(make_model(objective=objective))
