@@ -264,4 +264,5 @@ def _out_of_fold(plan, folds):
         np.add.at(total, fold.test_rows, fold.best[: fold.n_test])
         np.add.at(count, fold.test_rows, 1)
     count[count == 0] = np.nan
-    return total / count
+    # Numbers of single precision do not sum to one in double precision.
+    return (total / count).astype(np.result_type(*(fold.best for fold in folds)))

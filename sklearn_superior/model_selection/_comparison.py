@@ -1,6 +1,5 @@
 """Which rule picks the best model? All of them read off one training."""
 
-import pickle
 import traceback
 from collections.abc import Iterable, Mapping
 from time import perf_counter
@@ -31,7 +30,7 @@ from sklearn_superior.model_selection._trajectory import (
     find_judges,
     find_scorers,
 )
-from sklearn_superior.utils._parallel import in_parallel, limit_threads
+from sklearn_superior.utils._parallel import in_parallel, limit_threads, picklable
 from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import (
@@ -265,17 +264,8 @@ def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
             "repeat": repeat,
             "error": f"{type(exc).__name__}: {exc}",
             "traceback": traceback.format_exc(),
-            "exception": _picklable(exc),
+            "exception": picklable(exc),
         }
-
-
-def _picklable(exc):
-    """Return an exception that a worker process can send back."""
-    try:
-        pickle.loads(pickle.dumps(exc))
-    except Exception:
-        return RuntimeError(f"{type(exc).__name__}: {exc}")
-    return exc
 
 
 def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):

@@ -63,7 +63,7 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     ... ]
     >>> ensemble = FoldEnsembleClassifier(members)
     >>> ensemble.predict_proba(X[:1]).round(2)
-    array([[0.97, 0.03, 0.  ]])
+    array([[0.96, 0.04, 0.  ]])
     """
 
     def __init__(
@@ -132,14 +132,14 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         y_proba : ndarray of shape (n_samples, n_classes)
         """
         self.fit()
-        classes, mean = self.classes_, 0.0
+        classes, total, dtypes = self.classes_, 0.0, []
         for estimator, own in zip(self.estimators, self._member_classes, strict=True):
             y_proba = estimator.predict_proba(X)
             if self.temperature != 1:
                 y_proba = scale_temperature(y_proba, self.temperature)
-            y_proba = np.asarray(y_proba, dtype=np.float64)
-            mean = mean + align_columns(y_proba, own, classes)
-        return mean / len(self.estimators)
+            dtypes.append(y_proba.dtype)
+            total = total + align_columns(y_proba.astype(np.float64), own, classes)
+        return (total / len(self.estimators)).astype(np.result_type(*dtypes))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
