@@ -707,8 +707,8 @@ def _try_candidate(number, estimator, plan):
 
 
 def _describe(error):
-    notes = " ".join(getattr(error, "__notes__", ()))
-    return f"{type(error).__name__}: {error} {notes}".rstrip()
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
 
 
 def _index_of_best(candidates):

@@ -119,9 +119,8 @@ class StagedSearchDisplay:
         if is_own:
             _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
-        for k in reversed(range(len(self.stage_scores))):  # the best one on top
+        for k in range(len(self.stage_scores)):
             self._draw(k, COLOURS[k % len(COLOURS)])
-        self.lines_.reverse()
         ax.set_xlabel("stage")
         ax.set_ylabel(self.scoring)
         if is_own:
@@ -134,7 +133,11 @@ class StagedSearchDisplay:
         scores, best = self.stage_scores[k], self.best_iterations[k]
         mean = scores.mean(axis=1)
         (line,) = self.ax_.plot(
-            mean, color=colour, linewidth=2.2 if k == 0 else 1.4, label=self.labels[k]
+            mean,
+            color=colour,
+            linewidth=2.2 if k == 0 else 1.4,
+            label=self.labels[k],
+            zorder=2.5 if k == 0 else 2,  # the best one on top
         )
         self.lines_.append(line)
         if scores.shape[1] > 1:

@@ -280,7 +280,8 @@ def test_results_have_the_keys_of_grid_search():
         assert ours.compressed().tolist() == theirs.compressed().tolist()
     for attribute in ("n_splits_", "n_features_in_", "multimetric_"):
         assert getattr(search, attribute) == getattr(peer, attribute)
-    assert set(vars(peer)) - set(vars(search)) <= {"pre_dispatch", "return_train_score"}
+    theirs = {name for name in vars(peer) if name[-1] == "_" and name[0] != "_"}
+    assert theirs <= set(vars(search))
 
 
 @pytest.mark.parametrize(
@@ -630,9 +631,10 @@ def test_a_candidate_that_fails_costs_a_warning():
     X, y = fussy_data()
     model = Fussy(n_estimators=4, random_state=0)
     search = StagedSearchCV(model, {"max_depth": [7, 1, 5, 2]}, cv=KFold(3))
-    with pytest.warns(FitFailedWarning, match=r"'max_depth': 7.*depth 7 is.*fold") as w:
+    match = r"'max_depth': ([57])} failed.*depth \1 is too much.*in fold \d"
+    with pytest.warns(FitFailedWarning, match=match) as caught:
         search.fit(X, y)
-    assert len([x for x in w if x.category is FitFailedWarning]) == 2
+    assert len([w for w in caught if w.category is FitFailedWarning]) == 2
     means = search.cv_results_["mean_test_score"]
     assert_array_equal(np.isnan(means), [True, False, True, False])
     assert search.best_params_["max_depth"] in (1, 2)
@@ -659,8 +661,7 @@ def test_all_candidates_failing_is_an_error_that_says_why():
         StagedSearchCV(model.set_params(max_depth=7), cv=KFold(3)).fit(X, y)
 
 
-@pytest.mark.parametrize("n_jobs", [None, 3])
-def test_ctrl_c_in_a_fold_keeps_the_finished_candidates(n_jobs):
+def test_ctrl_c_in_a_fold_keeps_the_finished_candidates():
     X, y = fussy_data()
     model = Fussy(n_estimators=4, random_state=0)
     search = StagedSearchCV(model, {"max_depth": [2, 6, 1]}, cv=KFold(3))
