@@ -1,17 +1,14 @@
 """Parameters and number of stages by cross-validation, then the model to use."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from os import PathLike
 from time import perf_counter
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import ParameterGrid
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,24 +19,21 @@ from sklearn_superior.early_stopping._training import (
     align_columns,
     all_or_nothing,
     check_scorer,
-    private_copy,
     warn_of_scores,
 )
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from sklearn_superior.model_selection._candidate import (
     Plan,
-    train_candidate,
     training_loss,
     training_sample,
 )
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
 from sklearn_superior.model_selection._folds import check_folds, find_splitter
-from sklearn_superior.model_selection._search_store import open_store
+from sklearn_superior.model_selection._search_run import run_search, train_members
+from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
-from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin
-from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._rows import Rows, check_groups, check_target
 from sklearn_superior.utils._sklearn_compat import (
     StrOptions,
@@ -299,15 +293,14 @@ class StagedSearchCV(
 
     def _fit(self, X, y, sample_weight, groups):
         self._check_parameters()
-        settings = _find_settings(self.param_grid)
-        estimators = [_with_params(self.estimator, params) for params in settings]
+        settings = find_settings(self.param_grid)
         plan = self._make_plan(X, y, sample_weight, groups)
-        candidates = self._search(settings, estimators, plan)
+        finished = run_search(self, settings, plan)
         if self.refit == "folds":
-            _train_members(candidates, estimators, plan)
-        self._set_results(settings, candidates, plan)
-        best = candidates[_index_of_best(candidates)]
-        model = StagedModel(estimators[_index_of_best(candidates)])
+            train_members(finished, plan)
+        self._set_results(finished, plan)
+        best = finished.best
+        model = StagedModel(finished.estimators[finished.index])
         warn_of_scores(
             best.stage_scores.mean(axis=1).tolist(),
             best.best_iteration,
@@ -363,77 +356,10 @@ class StagedSearchCV(
         _warn_of_missing_classes(plan)
         return plan
 
-    def _search(self, settings, estimators, plan):
-        """Train all candidates; return what came of those that were finished."""
-        store = None
-        if self.checkpoint_dir is not None:
-            store = open_store(
-                self.checkpoint_dir, self.estimator, settings, plan, resume=self.resume
-            )
-        found = {}
-        if store is not None and self.resume:
-            stored = {k: store.read(params) for k, params in enumerate(settings)}
-            found = {k: c for k, c in stored.items() if c is not None}
-        todo = [k for k in range(len(settings)) if k not in found]
-        self._share_out(plan, len(todo))
-        tasks = [(k, estimators[k], plan) for k in todo]
-        outcomes = in_parallel(_try_candidate, tasks, n_jobs=self.n_jobs)
-        if self.verbose:
-            about = {"n_all": len(todo), "task": "Searching", "unit": "candidates"}
-            outcomes = with_progress(outcomes, **about)
-        errors = {}
-        try:
-            for number, candidate, error in outcomes:
-                if error is not None:
-                    errors[number] = error
-                    self._report(error, settings[number], len(settings))
-                    continue
-                found[number] = candidate
-                if store is not None:
-                    store.write(settings[number], candidate)
-                _drop_members(found)
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            n_done = len(found) + len(errors)
-            warn(
-                f"The search was interrupted after {n_done} of {len(settings)} "
-                "candidates; the best of these is kept."
-            )
-        if not found:
-            first = errors[min(errors)]
-            raise ValueError(
-                f"All {len(errors)} candidates failed. The first of them: "
-                f"{_describe(first)}"
-            ) from first
-        # Those that an interrupt has left out are not in the results.
-        kept = [k for k in range(len(settings)) if k in found or k in errors]
-        settings[:] = [settings[k] for k in kept]
-        estimators[:] = [estimators[k] for k in kept]
-        return [found.get(k) for k in kept]
-
-    def _share_out(self, plan, n_candidates):
-        """Decide how many folds are trained at once, and with how many threads."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        n_at_once = max(1, min(n_jobs, n_candidates))
-        plan.folds_at_once = min(n_jobs // n_at_once, len(plan.folds), cpu_count())
-        n_trainings = n_at_once * plan.folds_at_once
-        if n_trainings > 1:
-            plan.max_threads = max(1, cpu_count() // n_trainings)
-
-    def _report(self, error, params, n_all):
-        if self.error_score == "raise" or n_all == 1:
-            raise error
-        warn(
-            f"The candidate {params} failed. Its score is {self.error_score}. "
-            f"{_describe(error)}",
-            FitFailedWarning,
-        )
-
-    def _set_results(self, settings, candidates, plan):
+    def _set_results(self, finished, plan):
         names, n_folds = list(plan.scorers), len(plan.folds)
-        index = _index_of_best(candidates)
-        best = candidates[index]
+        settings, candidates = finished.settings, finished.candidates
+        index, best = finished.index, finished.best
         error_score = math.nan if self.error_score == "raise" else self.error_score
         self.cv_results_ = make_cv_results(
             settings, candidates, names, n_folds, error_score
@@ -653,39 +579,6 @@ def _requested(scorer, weight):
     return None if request is False else weight
 
 
-def _find_settings(param_grid):
-    """Return the parameters of each candidate."""
-    if param_grid is None:
-        return [{}]
-    if isinstance(param_grid, Mapping | list | tuple):
-        settings = list(ParameterGrid(param_grid))
-    elif isinstance(param_grid, Iterable) and not isinstance(param_grid, str):
-        settings = list(param_grid)
-    else:
-        settings = [param_grid]
-    if not settings or not all(isinstance(params, Mapping) for params in settings):
-        raise ValueError(
-            "The 'param_grid' parameter must be a dict of lists, a list of these, an "
-            "iterable of at least one dict from parameters to values, or None. Got "
-            f"{param_grid!r}."
-        )
-    return [dict(params) for params in settings]
-
-
-def _with_params(estimator, params):
-    """Return a copy of an estimator with the parameters of a candidate."""
-    copy = private_copy(estimator)
-    if not params:
-        return copy
-    try:
-        return copy.set_params(**clone(params, safe=False))
-    except (ValueError, TypeError, AttributeError) as exc:
-        raise ValueError(
-            "The 'param_grid' parameter must hold parameters of the estimator. Got "
-            f"{params}: {exc}"
-        ) from exc
-
-
 def _warn_of_missing_classes(plan):
     y = plan.data.y
     missing = [np.setdiff1d(y[test], y[train]) for train, test in plan.folds]
@@ -696,58 +589,6 @@ def _warn_of_missing_classes(plan):
             f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
             "probability 0 there."
         )
-
-
-def _try_candidate(number, estimator, plan):
-    """Return a candidate, or what went wrong."""
-    try:
-        return number, train_candidate(estimator, plan), None
-    except Exception as exc:
-        return number, None, picklable(exc)
-
-
-def _describe(error):
-    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
-
-
-def _index_of_best(candidates):
-    """Return the place of the best candidate, the first one of equals."""
-    scores = [
-        -np.inf if c is None else np.mean(next(iter(c.test_scores.values())))
-        for c in candidates
-    ]
-    return int(np.argmax(scores))
-
-
-def _drop_members(found):
-    """Forget the models of all candidates but the best one so far."""
-    numbers = sorted(found)
-    best = numbers[_index_of_best([found[k] for k in numbers])]
-    for number in numbers:
-        if number != best:
-            found[number].members = None
-
-
-def _train_members(candidates, estimators, plan):
-    """Train the best candidate once more, if its models are not there.
-
-    Those of candidates that were read from disk are not. Without a seed they come out
-    otherwise; then what is trained now counts.
-    """
-    best = _index_of_best(candidates)
-    while candidates[best].members is None:
-        again, before = train_candidate(estimators[best], plan), candidates[best]
-        if again.best_iteration != before.best_iteration or not np.allclose(
-            again.oof_proba, before.oof_proba, atol=1e-4, equal_nan=True
-        ):
-            warn(
-                "The models of the folds came out otherwise when they were trained "
-                "again after resuming, and their new scores count. Set random_state "
-                "to an int for a search that can resume with refit='folds'."
-            )
-        candidates[best] = again
-        best = _index_of_best(candidates)
 
 
 def _entropy(data):

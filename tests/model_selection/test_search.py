@@ -1,8 +1,6 @@
 """Parameters and stages by cross-validation, against the libraries trained directly."""
 
-import os
 import pickle
-import signal
 import threading
 import warnings
 
@@ -16,7 +14,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
 )
-from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
@@ -24,7 +22,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ParameterGrid,
-    ParameterSampler,
     StratifiedKFold,
     cross_val_score,
 )
@@ -282,34 +279,6 @@ def test_results_have_the_keys_of_grid_search():
         assert getattr(search, attribute) == getattr(peer, attribute)
     theirs = {name for name in vars(peer) if name[-1] == "_" and name[0] != "_"}
     assert theirs <= set(vars(search))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        ParameterGrid({"max_depth": [1, 2]}),
-        ParameterSampler({"max_depth": [1, 2, 3]}, 2, random_state=0),
-        iter([{"max_depth": 1}, {"learning_rate": 0.5}]),
-        [{"max_depth": [1]}, {"learning_rate": [0.5]}],
-    ],
-)
-def test_settings_of_any_kind(settings):
-    X, y = data("binary")
-    search = StagedSearchCV(small(n_estimators=3), settings, cv=CV, refit=False)
-    search.fit(X, y)
-    assert len(search.cv_results_["params"]) == len(search.stage_scores_) == 2
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, [], iter([]), iter([3]), "max_depth", 3, {"max_depth": []}]
-)
-def test_settings_that_are_refused(settings):
-    X, y = data("binary")
-    if settings == {}:  # one candidate, as in scikit-learn
-        assert StagedSearchCV(small(), {}, cv=CV).fit(X, y).best_params_ == {}
-        return
-    with pytest.raises((ValueError, TypeError), match="[Pp]arameter"):
-        StagedSearchCV(small(), settings, cv=CV).fit(X, y)
 
 
 def test_several_scorers_of_which_the_first_chooses():
@@ -609,88 +578,6 @@ def test_without_refit_there_is_no_model():
         StagedSearchCV(small()).predict(X)
 
 
-class Fussy(GradientBoostingClassifier):
-    """Fails, for some values of a parameter, in one of the folds or in all."""
-
-    def fit(self, X, y, **options):
-        if self.max_depth == 7 or (self.max_depth == 5 and X[0, 0] == 0):
-            raise ValueError(f"depth {self.max_depth} is too much")
-        if self.max_depth == 6 and X[0, 0] == 0:
-            raise KeyboardInterrupt
-        return super().fit(X, y, **options)
-
-
-def fussy_data():
-    """Data whose first row is in the training part of the last two of three folds."""
-    X, y = data("binary", 120)
-    X[0, 0] = 0
-    return X, y
-
-
-def test_a_candidate_that_fails_costs_a_warning():
-    X, y = fussy_data()
-    model = Fussy(n_estimators=4, random_state=0)
-    search = StagedSearchCV(model, {"max_depth": [7, 1, 5, 2]}, cv=KFold(3))
-    match = r"'max_depth': ([57])} failed.*depth \1 is too much.*in fold \d"
-    with pytest.warns(FitFailedWarning, match=match) as caught:
-        search.fit(X, y)
-    assert len([w for w in caught if w.category is FitFailedWarning]) == 2
-    means = search.cv_results_["mean_test_score"]
-    assert_array_equal(np.isnan(means), [True, False, True, False])
-    assert search.best_params_["max_depth"] in (1, 2)
-    assert [len(scores) for scores in search.stage_scores_] == [0, 4, 0, 4]
-    assert_array_equal(search.cv_results_["rank_test_score"][[0, 2]], [3, 3])
-    with pytest.warns(FitFailedWarning):
-        search.set_params(error_score=5.0).fit(X, y)
-    assert search.cv_results_["mean_test_score"][0] == 5
-    assert search.best_params_["max_depth"] in (1, 2)
-    with pytest.raises(ValueError, match="depth 7 is too much"):
-        search.set_params(error_score="raise").fit(X, y)
-
-
-def test_all_candidates_failing_is_an_error_that_says_why():
-    X, y = fussy_data()
-    model = Fussy(n_estimators=4, random_state=0)
-    search = StagedSearchCV(model, {"max_depth": [7, 5]}, cv=KFold(3))
-    with (
-        pytest.raises(ValueError, match="All 2 candidates failed.*depth 7 is too much"),
-        pytest.warns(FitFailedWarning),
-    ):
-        search.fit(X, y)
-    with pytest.raises(ValueError, match="^depth 7 is too much"):
-        StagedSearchCV(model.set_params(max_depth=7), cv=KFold(3)).fit(X, y)
-
-
-def test_ctrl_c_in_a_fold_keeps_the_finished_candidates():
-    X, y = fussy_data()
-    model = Fussy(n_estimators=4, random_state=0)
-    search = StagedSearchCV(model, {"max_depth": [2, 6, 1]}, cv=KFold(3))
-    with pytest.warns(UserWarning, match="interrupted after 1 of 3 candidates"):
-        search.fit(X, y)
-    assert search.cv_results_["params"] == [{"max_depth": 2}]
-    assert search.predict_proba(X).shape == (len(y), 2)
-    search.set_params(param_grid={"max_depth": [6, 1]})
-    with pytest.raises(KeyboardInterrupt):
-        search.fit(X, y)
-    assert search.best_params_ == {"max_depth": 2}  # the earlier fit is whole
-
-
-@pytest.mark.parametrize("family", ["GradientBoosting", "LightGBM", "CatBoost", "MLP"])
-def test_ctrl_c_during_the_search(ctrl_c, family):
-    X, y = data("binary")
-    stages = []
-
-    def scorer(estimator, X, y):
-        stages.append(1)
-        if len(stages) == 10:
-            os.kill(os.getpid(), signal.SIGINT)
-        return get_scorer("log_loss")(estimator, X, y)
-
-    with pytest.raises(KeyboardInterrupt):
-        StagedSearchCV(FAMILIES[family](), cv=CV, scoring=scorer).fit(X, y)
-    assert len(stages) < 20
-
-
 def test_warnings_of_the_budget_and_of_equal_scores():
     X, y = data("five")
     with pytest.warns(ConvergenceWarning, match="The best stage is the last of 3"):
@@ -722,19 +609,6 @@ def test_a_refit_that_goes_astray_warns():
         StagedSearchCV(model, cv=CV).fit(X, y)
 
 
-@pytest.mark.parametrize("refit", ["all", "folds"])
-def test_candidates_and_folds_in_parallel_give_the_same(refit):
-    X, y = data()
-    grid = {"max_depth": [1, 2, 3]}
-    one = StagedSearchCV(small(), grid, cv=CV, refit=refit).fit(X, y)
-    two = StagedSearchCV(small(), grid, cv=CV, refit=refit, n_jobs=2).fit(X, y)
-    for a, b in zip(one.stage_scores_, two.stage_scores_, strict=True):
-        assert_array_equal(a, b)
-    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    folds = StagedSearchCV(small(max_depth=2), cv=CV, refit=refit, n_jobs=2).fit(X, y)
-    assert_array_equal(folds.stage_scores_[0], one.stage_scores_[1])
-
-
 def test_nested_use():
     X, y = data("binary")
     search = StagedSearchCV(small(n_estimators=5), {"max_depth": [1, 2]}, cv=3)
@@ -751,13 +625,6 @@ def test_nested_use():
     html = fitted._repr_html_()
     assert "StagedSearchCV" in html
     assert "GradientBoostingClassifier" in html
-
-
-def test_progress_is_shown(capsys):
-    X, y = data("binary")
-    model = small(n_estimators=2)
-    StagedSearchCV(model, {"max_depth": [1, 2]}, cv=CV, verbose=1).fit(X, y)
-    assert "Searching: 2 of 2 candidates" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
