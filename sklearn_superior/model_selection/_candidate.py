@@ -1,5 +1,6 @@
 """One setting of a search: its folds trained in step, and what came of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -52,6 +53,9 @@ class Plan:
 
     max_threads : int or None
         Threads of a library with threads of its own.
+
+    on_stage : callable or None
+        Called after each stage of a candidate that is trained in this process.
     """
 
     data: Rows
@@ -64,6 +68,10 @@ class Plan:
     keeps_members: bool = False
     folds_at_once: int = 1
     max_threads: int | None = None
+    on_stage: Callable | None = None
+
+    def __getstate__(self):  # for other processes
+        return vars(self) | {"on_stage": None}
 
     def make_scorer(self, name, fold):
         """Return what scores the probabilities of a fold's test rows."""
@@ -137,6 +145,8 @@ def train_candidate(estimator, plan):
     def decide(scores):
         stop = stopper.update(np.mean(scores))
         stage_scores.append(scores)
+        if plan.on_stage is not None:
+            plan.on_stage()
         if stopper.is_best:
             for fold in folds:
                 fold.best = fold.present

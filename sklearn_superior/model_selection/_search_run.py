@@ -6,11 +6,12 @@ import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from sklearn.exceptions import FitFailedWarning
 
+from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.model_selection._candidate import train_candidate
 from sklearn_superior.model_selection._search_store import open_store
 from sklearn_superior.model_selection._settings import with_params
 from sklearn_superior.utils._parallel import in_parallel, picklable
-from sklearn_superior.utils._progress import with_progress
+from sklearn_superior.utils._progress import Meter
 from sklearn_superior.utils._warnings import warn
 
 
@@ -113,11 +114,34 @@ def _outcomes(search, todo, estimators, plan):
     if n_at_once * plan.folds_at_once > 1:  # they share the threads of the machine
         plan.max_threads = max(1, cpu_count() // (n_at_once * plan.folds_at_once))
     tasks = [(k, estimators[k], plan) for k in todo]
-    outcomes = in_parallel(_try_candidate, tasks, n_jobs=search.n_jobs)
-    if search.verbose:
-        about = {"n_all": len(todo), "task": "Searching", "unit": "candidates"}
-        outcomes = with_progress(outcomes, **about)
-    return outcomes
+    n_jobs = 1 if n_at_once == 1 else search.n_jobs  # then folds have the cores
+    outcomes = in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
+    if not (search.verbose and todo):
+        yield from outcomes
+        return
+    n_stages = {k: _count_stages(estimators[k]) for k in todo}
+    with Meter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
+        n_shown = 0
+
+        def on_stage():
+            nonlocal n_shown
+            n_shown += 1
+            meter.advance()
+
+        plan.on_stage = on_stage
+        for outcome in outcomes:
+            meter.advance(n_stages[outcome[0]] - n_shown)  # those it did without
+            n_shown = 0
+            yield outcome
+        plan.on_stage = None
+
+
+def _count_stages(estimator):
+    """Return the budget of a candidate; 1 if it is going to fail."""
+    try:
+        return StagedModel(estimator).stages.n_stages
+    except Exception:
+        return 1
 
 
 def _report(errors, settings, *, is_all, error_score):

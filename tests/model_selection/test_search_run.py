@@ -127,8 +127,13 @@ def test_candidates_and_folds_in_parallel_give_the_same(refit):
     assert_array_equal(folds.stage_scores_[0], one.stage_scores_[1])
 
 
-def test_progress_is_shown(capsys):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_is_shown(capsys, n_jobs):
     X, y = data("binary")
-    model = small(n_estimators=2)
-    StagedSearchCV(model, {"max_depth": [1, 2]}, cv=CV, verbose=1).fit(X, y)
-    assert "Searching: 2 of 2 candidates" in capsys.readouterr().err
+    grid = {"max_depth": [1, 2], "n_estimators": [4, 6]}
+    search = StagedSearchCV(small(), grid, cv=CV, verbose=1, refit=False).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"Searching: {n} of 20 stages" for n in range(2, 21, 2)]
+    search.set_params(n_iter_no_change=1, scoring="accuracy", n_jobs=n_jobs).fit(X, y)
+    assert sum(search.cv_results_["n_iter"]) < 20
+    assert capsys.readouterr().err.splitlines()[-1] == "Searching: 20 of 20 stages"
