@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,7 +33,7 @@ from sklearn_superior.model_selection._folds import check_folds, find_splitter
 from sklearn_superior.model_selection._search_run import run_search, train_members
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
-from sklearn_superior.utils._probabilistic import ProbabilisticMixin
+from sklearn_superior.utils._probabilistic import WrapperMixin
 from sklearn_superior.utils._rows import Rows, check_groups, check_target
 from sklearn_superior.utils._sklearn_compat import (
     StrOptions,
@@ -65,9 +65,7 @@ def _has_model(search):
     return True
 
 
-class StagedSearchCV(
-    ProbabilisticMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
-):
+class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Choose parameters and the number of stages by cross-validation.
 
     The classifier is trained stage by stage (a tree, an epoch), on all folds in step.
@@ -453,12 +451,7 @@ class StagedSearchCV(
         y_proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self, "best_estimator_")
-        if getattr(X, "ndim", 2) == 1:
-            raise ValueError(
-                "X must be 2-dimensional. Got a single dimension. Reshape your data: "
-                "X.reshape(1, -1) if it is one sample."
-            )
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_rows(X)
         y_proba = self.best_estimator_.predict_proba(X)
         if self.refit == "folds":  # recalibrated, and with all columns
             return y_proba
@@ -466,35 +459,8 @@ class StagedSearchCV(
             y_proba = scale_temperature(y_proba, self.temperature_)
         return align_columns(y_proba, self._own_classes, self.classes_)
 
-    @available_if(_has_model)
-    def predict(self, X):
-        """Return the most probable classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return super().predict(X)
-
-    @available_if(_has_model)
-    def predict_log_proba(self, X):
-        """Return the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        y_log_proba : ndarray of shape (n_samples, n_classes)
-        """
-        return super().predict_log_proba(X)
+    predict = available_if(_has_model)(WrapperMixin.predict)
+    predict_log_proba = available_if(_has_model)(WrapperMixin.predict_log_proba)
 
     @available_if(_has_model)
     def score(self, X, y, sample_weight=None):
@@ -542,14 +508,6 @@ class StagedSearchCV(
 
         check_is_fitted(self)
         return StagedSearchDisplay.from_search(self, n_candidates=n_candidates, ax=ax)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
 
 
 def find_scorers(scoring):

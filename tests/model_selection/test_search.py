@@ -91,7 +91,13 @@ def brute_force(name, X, y, folds, patience, loss=penalized_brier_score_loss):
 
 @pytest.mark.filterwarnings("ignore:The best .* is the last of")
 @pytest.mark.parametrize("kind", ["binary", "five"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "CNN" else ())
+        for name in FAMILIES
+    ],
+)
 def test_search_is_what_the_library_gives_trained_directly(name, kind):
     X, y = data(kind)
     folds = list(CV.split(X, y))
