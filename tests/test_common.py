@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.neural_network import CNNClassifier
 
 INNER = [
@@ -30,6 +31,27 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": SPLIT,
     "check_sample_weight_equivalence_on_sparse_data": SPLIT,
 }
+
+
+SEARCHES = [
+    StagedSearchCV(INNER[0], {"max_depth": [1, 2]}, cv=3),
+    StagedSearchCV(INNER[1], cv=3, refit="folds"),
+    StagedSearchCV(INNER[5], cv=3, scoring="log_loss"),
+]
+BINS = "HistGradientBoosting finds its bins without weights"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(
+    SEARCHES,
+    expected_failed_checks=lambda estimator: (
+        {"check_sample_weight_equivalence_on_dense_data": BINS}
+        if estimator.estimator is INNER[1]
+        else {}
+    ),
+)
+def test_scikit_learn_checks_of_searches(estimator, check):
+    check(estimator)
 
 
 NETWORKS = [

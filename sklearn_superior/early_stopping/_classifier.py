@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_superior.early_stopping._calibration import calibrate
@@ -15,12 +15,17 @@ from sklearn_superior.early_stopping._training import (
     fit_in_stages,
 )
 from sklearn_superior.early_stopping._validation_split import split_validation
+from sklearn_superior.utils._probabilistic import WrapperMixin
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 
 class EarlyStoppingClassifier(
-    CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    CallbackSupportMixin,
+    WrapperMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Train a classifier until a score on validation data stops improving.
 
@@ -263,49 +268,6 @@ class EarlyStoppingClassifier(
         y_proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self, "estimator_")
-        if getattr(X, "ndim", 2) == 1:
-            raise ValueError(
-                "X must be 2-dimensional. Got a single dimension. Reshape your data: "
-                "X.reshape(1, -1) if it is one sample."
-            )
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_rows(X)
         y_proba = calibrate(self, self.estimator_.predict_proba(X))
         return align_columns(y_proba, self._own_classes, self.classes_)
-
-    def predict_log_proba(self, X):
-        """Return the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        y_log_proba : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X):
-        """Return the most probable classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        y_proba = self.predict_proba(X)
-        return self.classes_[np.argmax(y_proba, axis=1)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags

@@ -32,7 +32,14 @@ from sklearn_superior.early_stopping._checkpoint import (
     CheckpointKeeper,
     checkpoint_path,
 )
-from sklearn_superior.early_stopping._identity import identify
+from sklearn_superior.early_stopping._identity import (
+    NoStableIdentityError,
+    differences,
+    digest_of,
+    identify,
+    stable_text,
+)
+from sklearn_superior.early_stopping._lockstep import run_in_step
 from sklearn_superior.early_stopping._parameters import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
@@ -55,6 +62,7 @@ from sklearn_superior.utils._warnings import warn
 
 __all__ = [
     "STOPPING_CONSTRAINTS",
+    "NoStableIdentityError",
     "StageScorer",
     "StageScorers",
     "StagedModel",
@@ -64,9 +72,16 @@ __all__ = [
     "check_stopping_parameters",
     "align_columns",
     "all_or_nothing",
+    "differences",
+    "digest_of",
     "fit_in_stages",
+    "identify",
+    "private_copy",
+    "run_in_step",
     "split_validation",
+    "stable_text",
     "validation_rows",
+    "warn_of_scores",
 ]
 
 
@@ -92,7 +107,7 @@ class StagedModel:
 
     def __init__(self, estimator, *, seed=None, max_threads=None, stages=None):
         if stages is None:
-            estimator = _private_copy(estimator)
+            estimator = private_copy(estimator)
             _check_no_samplers(estimator)
             stages = find_stages(_last_step(estimator))
             stages.max_threads = max_threads
@@ -158,11 +173,20 @@ class StagedModel:
 
         self.stages.fit(X, y, self._X_seen, hand_over, weight)
 
-    def train_again(self, stage):
-        """Train the stages up to one once more, and keep it."""
-        left = iter(range(stage, -1, -1))
-        self.fit(lambda _: next(left) == 0)
+    def train_to(self, stage):
+        """Train the stages up to one, and keep it; return its probabilities."""
+        left, last = iter(range(stage, -1, -1)), None
+
+        def on_stage(y_proba):
+            nonlocal last
+            last, stop = y_proba.copy(), next(left) == 0
+            if stop:
+                self.stages.remember()
+            return stop
+
+        self.fit(on_stage)
         self.keep(stage)
+        return last
 
     def restore(self, models, n_done):
         """Take over the models of a checkpoint."""
@@ -204,6 +228,32 @@ class StagedModel:
             rounding = 1e-4 if y_proba.dtype == np.float32 else 1e-7
         same = difference <= rounding
         return "" if same else f"with probabilities that differ by {difference:.2g}"
+
+    def keep_as_scored(self, stage, X, y_proba):
+        """Cut back to a stage, and check that it is what was scored.
+
+        Parameters
+        ----------
+        stage : int
+            The stage, from 0.
+
+        X : array-like
+            What every stage has predicted.
+
+        y_proba : ndarray
+            The probabilities that were scored.
+        """
+        self.keep(stage)
+        difference = self.differs(self.estimator(), X, y_proba)
+        if difference and self.stages.trains_again:
+            self.train_to(stage)
+            difference = self.differs(self.estimator(), X, y_proba)
+        if difference:
+            raise ValueError(
+                "The model that would be kept does not predict the validation data as "
+                f"{self.stages.unit} {stage} did when it was scored, but {difference}. "
+                f"{self.stages.known_causes}"
+            )
 
     def identify(self, scorer, val):
         """Return the identity of this training, and what of it is not stable.
@@ -424,8 +474,12 @@ class _Run:
                     f"No stage has a valid score: all {stopper.n_iter} scores of the "
                     "'scoring' parameter are NaN or minus infinity."
                 )
-            self._keep_best()
-            self._warn_of_scores()
+            self.model.keep_as_scored(
+                stopper.best_iteration, self.val.X, self.scored["best"]
+            )
+            warn_of_scores(
+                stopper.scores, stopper.best_iteration, self.n_stages, self.stages
+            )
             classifier.best_iteration_ = stopper.best_iteration
             classifier.best_score_ = stopper.best_score
             classifier.validation_scores_ = np.array(stopper.scores)
@@ -441,37 +495,6 @@ class _Run:
         classifier.n_iter_ = stopper.n_iter
         self.progress.finished(lambda: self._attributes(self.stages.estimator))
 
-    def _keep_best(self):
-        """Keep the best stage, and check that what is kept is what was scored."""
-        best, y_proba = self.stopper.best_iteration, self.scored["best"]
-        self.model.keep(best)
-        difference = self.model.differs(self.model.estimator(), self.val.X, y_proba)
-        if difference and self.stages.trains_again:
-            self.model.train_again(best)
-            difference = self.model.differs(self.model.estimator(), self.val.X, y_proba)
-        if difference:
-            raise ValueError(
-                "The model that would be kept does not predict the validation data as "
-                f"{self.stages.unit} {best} did when it was scored, but {difference}. "
-                f"{self.stages.known_causes}"
-            )
-
-    def _warn_of_scores(self):
-        scores, unit = self.stopper.scores, self.stages.unit
-        if len(scores) > 1 and all(score == scores[0] for score in scores):
-            warn(
-                f"All {len(scores)} scores of the validation data are equal, so that "
-                f"the first {unit} is kept. Use a 'scoring' that tells the {unit}s "
-                "apart, such as the default, or more validation data."
-            )
-        elif 1 < self.n_stages == self.stopper.best_iteration + 1:
-            warn(
-                f"The best {unit} is the last of {self.n_stages}: the score was still "
-                f"improving. A larger {self.stages.budget_name()} may give a better "
-                "model.",
-                ConvergenceWarning,
-            )
-
     def _attributes(self, last_step=None):
         """Return what makes a copy of the classifier predict as a stage does.
 
@@ -482,6 +505,23 @@ class _Run:
             return None
         estimator = self.model.estimator(last_step)
         return self.classifier._attributes_of_stage(self.model, estimator)
+
+
+def warn_of_scores(scores, best, n_stages, stages):
+    """Warn if the scores are all equal, or the best one is the last of the budget."""
+    unit = stages.unit
+    if len(scores) > 1 and all(score == scores[0] for score in scores):
+        warn(
+            f"All {len(scores)} scores of the validation data are equal, so that "
+            f"the first {unit} is kept. Use a 'scoring' that tells the {unit}s "
+            "apart, such as the default, or more validation data."
+        )
+    elif 1 < n_stages == best + 1:
+        warn(
+            f"The best {unit} is the last of {n_stages}: the score was still "
+            f"improving. A larger {stages.budget_name()} may give a better model.",
+            ConvergenceWarning,
+        )
 
 
 def _check_validation_classes(split):
@@ -509,7 +549,7 @@ def _check_no_samplers(estimator):
             )
 
 
-def _private_copy(estimator):
+def private_copy(estimator):
     """Clone an estimator, also one of CatBoost whose parameters forbid it."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         return estimator  # not one at all, which `find_stages` says

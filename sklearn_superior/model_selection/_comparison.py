@@ -1,19 +1,12 @@
 """Which rule picks the best model? All of them read off one training."""
 
-import pickle
 import traceback
 from collections.abc import Iterable, Mapping
-from itertools import combinations
-from numbers import Integral
 from time import perf_counter
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
-from sklearn.model_selection import (
-    GroupShuffleSplit,
-    StratifiedGroupKFold,
-    check_cv,
-)
+from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
 from sklearn_superior.early_stopping import EarlyStopper
@@ -26,13 +19,18 @@ from sklearn_superior.early_stopping._training import (
 )
 from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
+from sklearn_superior.model_selection._folds import (
+    as_numbers,
+    check_folds,
+    find_splitter,
+)
 from sklearn_superior.model_selection._trajectory import (
     Judge,
     Trajectory,
     find_judges,
     find_scorers,
 )
-from sklearn_superior.utils._parallel import in_parallel, limit_threads
+from sklearn_superior.utils._parallel import in_parallel, limit_threads, picklable
 from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import (
@@ -175,7 +173,7 @@ def compare_stopping_rules(
     y, _, _ = check_target(y)
     rng = check_random_state(random_state)
     folds = _split(X, y, groups, cv, rng)
-    folds = _check_folds(folds, len(y))
+    folds = check_folds(folds, len(y), ("training", "validation", "test"))
     seeded = random_state is not None or n_repeats > 1
     jobs = [
         (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
@@ -232,9 +230,7 @@ def _split(X, y, groups, cv, rng):
                 "or three (training, validation, test). Got "
                 f"{sorted({len(parts) for parts in cv})} parts."
             )
-    if groups is not None and (cv is None or isinstance(cv, Integral)):
-        cv = StratifiedGroupKFold(5 if cv is None else cv)
-    cv = check_cv(cv, y, classifier=True)
+    cv = find_splitter(cv, y, groups)
     if hasattr(cv, "split_with_validation"):
         return list(cv.split_with_validation(X, y, groups))
     carve = None
@@ -242,7 +238,7 @@ def _split(X, y, groups, cv, rng):
         carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
     folds = []
     for train, test in cv.split(X, y, groups):
-        train = _as_numbers(train, len(y))
+        train = as_numbers(train, len(y))
         if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
             raise ValueError(
                 "groups must leave at least two groups to train on, one of which "
@@ -260,37 +256,6 @@ def _split(X, y, groups, cv, rng):
     return folds
 
 
-def _check_folds(folds, n_rows):
-    """Return the rows of each fold by their numbers, without common ones."""
-    if not folds:
-        raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
-    checked = []
-    for fold, parts in enumerate(folds):
-        parts = [_as_numbers(rows, n_rows) for rows in parts]
-        checked.append(parts)
-        named = list(zip(("training", "validation", "test"), parts, strict=True))
-        for name, rows in named:
-            if len(rows) == 0:
-                raise ValueError(
-                    f"The 'cv' parameter must give a {name} part in every fold. Got "
-                    f"none in fold {fold}."
-                )
-        for (name, rows), (other, other_rows) in combinations(named, 2):
-            n_shared = len(np.intersect1d(rows, other_rows))
-            if n_shared:
-                raise ValueError(
-                    f"The 'cv' parameter must give parts without common rows. In fold "
-                    f"{fold} the {name} and the {other} part share {n_shared} rows."
-                )
-    return checked
-
-
-def _as_numbers(rows, n_rows):
-    """Return numbers from 0 up, also of negative numbers and of a mask."""
-    rows = np.asarray(rows)
-    return np.arange(n_rows)[rows if len(rows) else rows.astype(int)]
-
-
 def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
     """Return a trajectory, or what went wrong."""
     try:
@@ -301,17 +266,8 @@ def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
             "repeat": repeat,
             "error": f"{type(exc).__name__}: {exc}",
             "traceback": traceback.format_exc(),
-            "exception": _picklable(exc),
+            "exception": picklable(exc),
         }
-
-
-def _picklable(exc):
-    """Return an exception that a worker process can send back."""
-    try:
-        pickle.loads(pickle.dumps(exc))
-    except Exception:
-        return RuntimeError(f"{type(exc).__name__}: {exc}")
-    return exc
 
 
 def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):

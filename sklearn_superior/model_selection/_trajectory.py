@@ -223,7 +223,7 @@ class Trajectory:
 
 def find_scorers(rules):
     """Return the scorers that `rules` means, by their names; None for no choice."""
-    named = _by_name(DEFAULT_RULES if rules is None else rules, "rules")
+    named = by_name(DEFAULT_RULES if rules is None else rules, "rules")
     if "target" in named:
         raise ValueError(
             "The 'rules' parameter must hold different names, none of them 'target'. "
@@ -241,7 +241,7 @@ def find_scorers(rules):
     return scorers
 
 
-def _by_name(given, parameter):
+def by_name(given, parameter):
     """Return scorers, or their names, by the names that they go by."""
     if isinstance(given, Mapping):
         named = dict(given)
@@ -302,7 +302,7 @@ def find_judges(scoring):
     """Return the judges that `scoring` means, by their names; the first one counts."""
     if callable(scoring):
         return {"target": _find_judge(scoring, "scoring")}
-    named = _by_name([scoring] if isinstance(scoring, str) else scoring, "scoring")
+    named = by_name([scoring] if isinstance(scoring, str) else scoring, "scoring")
     if _RESERVED & named.keys():
         raise ValueError(
             "The 'scoring' parameter must hold judges by names that are not among "

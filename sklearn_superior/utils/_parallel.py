@@ -1,5 +1,6 @@
 """Many jobs at once, through joblib, that survive the loss of a worker."""
 
+import pickle
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 
@@ -48,3 +49,12 @@ def limit_threads(n_threads):
     else:
         with threadpool_limits(limits=n_threads, user_api="openmp"):
             yield
+
+
+def picklable(exc):
+    """Return an exception that a worker process can send back."""
+    try:
+        pickle.loads(pickle.dumps(exc))
+    except Exception:
+        return RuntimeError(f"{type(exc).__name__}: {exc}")
+    return exc

@@ -4,22 +4,62 @@ import sys
 from importlib.util import find_spec
 
 
-def with_progress(results, *, n_all, task, unit):
-    """Yield the results, and show how many there are.
+class Meter:
+    """Shows how much of some work is done.
 
     On a terminal this is a bar if tqdm is installed, else a line for each tenth.
+
+    Parameters
+    ----------
+    n_all : int
+        How much there is to do.
+
+    task, unit : str
+        What is done, and what is counted.
+
+    Examples
+    --------
+    >>> with Meter(3, task="Reading", unit="letters") as meter:
+    ...     meter.advance(2)
+    """
+
+    def __init__(self, n_all, *, task, unit):
+        self._n_all, self._task, self._unit = n_all, task, unit
+        self._n_done, self._bar = 0, None
+        if sys.stderr.isatty() and find_spec("tqdm"):
+            from tqdm import tqdm
+
+            self._bar = tqdm(desc=task, total=n_all, unit=f" {unit}")
+
+    def advance(self, n=1):
+        """Report that so much more is done."""
+        before, self._n_done = self._n_done, self._n_done + n
+        if self._bar is not None:
+            self._bar.update(n)
+        elif 10 * self._n_done // self._n_all > 10 * before // self._n_all:
+            print(
+                f"{self._task}: {self._n_done} of {self._n_all} {self._unit}",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._bar is not None:
+            self._bar.close()
+
+
+def with_progress(results, *, n_all, task, unit):
+    """Yield the results, and show how many there are.
 
     Examples
     --------
     >>> list(with_progress(iter("abc"), n_all=3, task="Reading", unit="letters"))
     ['a', 'b', 'c']
     """
-    if sys.stderr.isatty() and find_spec("tqdm"):
-        from tqdm import tqdm
-
-        yield from tqdm(results, desc=task, total=n_all, unit=f" {unit}")
-        return
-    for n_done, result in enumerate(results, start=1):
-        yield result
-        if 10 * n_done // n_all > 10 * (n_done - 1) // n_all:
-            print(f"{task}: {n_done} of {n_all} {unit}", file=sys.stderr, flush=True)
+    with Meter(n_all, task=task, unit=unit) as meter:
+        for result in results:
+            yield result
+            meter.advance()

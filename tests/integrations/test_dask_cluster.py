@@ -18,7 +18,7 @@ from sklearn_superior import metrics
 from sklearn_superior.integrations import dask as lazy
 from sklearn_superior.integrations.xgboost import eval_metric
 from sklearn_superior.metrics import neg_penalized_brier_scorer as PBS
-from sklearn_superior.model_selection import compare_stopping_rules
+from sklearn_superior.model_selection import StagedSearchCV, compare_stopping_rules
 from sklearn_superior.replication.__main__ import main
 from tests.integrations.test_dask import make_lazily
 from tests.metrics.forecasts import random_forecast
@@ -228,6 +228,24 @@ def test_comparison_survives_the_loss_of_a_worker(client, killer):
         assert (ours.fold, ours.repeat) == (theirs.fold, theirs.repeat)
         for name, scores in theirs.validation.items():
             assert_allclose(ours.validation[name], scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize("refit", ["all", "folds"])
+def test_a_search_on_the_cluster(client, refit):
+    X, y = make_classification(200, random_state=0)
+    search = StagedSearchCV(
+        HistGradientBoostingClassifier(max_iter=8, random_state=0),
+        {"max_leaf_nodes": [3, 5, 7]},
+        cv=3,
+        refit=refit,
+        verbose=1,
+    )
+    here = search.fit(X, y).predict_proba(X)
+    scores = search.stage_scores_
+    with parallel_config(backend="dask"):
+        search.fit(X, y)
+    assert_allclose(search.stage_scores_, scores, rtol=1e-12)
+    assert_allclose(search.predict_proba(X), here, rtol=1e-12)
 
 
 def test_replication_without_a_cluster(client, tmp_path, capsys):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from sklearn_superior.utils import _progress
-from sklearn_superior.utils._progress import with_progress
+from sklearn_superior.utils._progress import Meter, with_progress
 
 ABOUT = {"task": "Training", "unit": "folds"}
 
@@ -34,3 +34,11 @@ def test_lines_without_tqdm_or_terminal(stream, monkeypatch):
     assert list(with_progress(iter(range(200)), n_all=200, **ABOUT)) == [*range(200)]
     lines = shown.getvalue().splitlines()
     assert lines == [f"Training: {k} of 200 folds" for k in range(20, 201, 20)]
+
+
+def test_steps_of_any_size(capsys):
+    with Meter(40, **ABOUT) as meter:
+        for n in (3, 0, 17, 1, 19):
+            meter.advance(n)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"Training: {n} of 40 folds" for n in (20, 40)]

@@ -1,0 +1,78 @@
+"""The table of a search, with the keys of scikit-learn's `GridSearchCV`."""
+
+import numpy as np
+from numpy.ma import MaskedArray
+from scipy.stats import rankdata
+
+
+def make_cv_results(settings, candidates, names, n_folds, error_score):
+    """Return `cv_results_`: the scores of each candidate at its chosen stage.
+
+    Parameters
+    ----------
+    settings : list of dict
+        The parameters of each candidate.
+
+    candidates : list of Candidate or None
+        What came of each; None if it failed.
+
+    names : list of str
+        The names of the scorers; with a single one it is called "score".
+
+    n_folds : int
+        Number of folds.
+
+    error_score : float
+        The score of a candidate that failed.
+    """
+    nan = np.full(n_folds, np.nan)
+    fit = np.array([nan if c is None else c.fit_times for c in candidates])
+    score = np.array([nan if c is None else c.score_times for c in candidates])
+    results = {
+        "mean_fit_time": fit.mean(axis=1),
+        "std_fit_time": fit.std(axis=1),
+        "mean_score_time": score.mean(axis=1),
+        "std_score_time": score.std(axis=1),
+        **_param_columns(settings),
+        "params": list(settings),
+    }
+    for name in names:
+        label = name if len(names) > 1 else "score"
+        failed = np.full(n_folds, error_score, dtype=float)
+        scores = [failed if c is None else c.test_scores[name] for c in candidates]
+        results |= _score_columns(np.array(scores, dtype=float), label)
+    results["best_iteration"] = _column(candidates, lambda c: c.best_iteration)
+    results["n_iter"] = _column(candidates, lambda c: len(c.stage_scores))
+    return results
+
+
+def _score_columns(scores, label):
+    columns = {f"split{k}_test_{label}": column for k, column in enumerate(scores.T)}
+    means = scores.mean(axis=1)
+    columns[f"mean_test_{label}"] = means
+    columns[f"std_test_{label}"] = scores.std(axis=1)
+    # Those without a score share the last place.
+    known = means[~np.isnan(means)]
+    worst = known.min() - 1 if len(known) else 0.0
+    ranks = rankdata(-np.where(np.isnan(means), worst, means), method="min")
+    columns[f"rank_test_{label}"] = ranks.astype(np.int32)
+    return columns
+
+
+def _param_columns(settings):
+    """Return the values of each parameter, masked where a candidate has none."""
+    columns: dict = {}
+    for name in sorted({name for params in settings for name in params}):
+        column = MaskedArray(np.empty(len(settings), dtype=object), mask=True)
+        for k, params in enumerate(settings):
+            if name in params:
+                column[k] = params[name]
+        columns[f"param_{name}"] = column
+    return columns
+
+
+def _column(candidates, value_of):
+    """Return whole numbers, masked for candidates that failed."""
+    values = np.array([0 if c is None else value_of(c) for c in candidates])
+    failed = [c is None for c in candidates]
+    return MaskedArray(values, mask=failed) if any(failed) else values

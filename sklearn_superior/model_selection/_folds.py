@@ -1,0 +1,57 @@
+"""The folds of a cross-validation, by the numbers of their rows."""
+
+from itertools import combinations
+from numbers import Integral
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
+
+
+def find_splitter(cv, y, groups):
+    """Return the splitter that `cv` means; with groups, folds keep them together."""
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
+        cv = StratifiedGroupKFold(5 if cv is None else cv)
+    return check_cv(cv, y, classifier=True)
+
+
+def check_folds(folds, n_rows, names):
+    """Return the rows of each fold by their numbers, without common ones.
+
+    Parameters
+    ----------
+    folds : list of tuple of array-like
+        The parts of each fold: numbers of rows, or masks.
+
+    n_rows : int
+        Number of rows in all.
+
+    names : tuple of str
+        What the parts are called.
+    """
+    if not folds:
+        raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
+    checked = []
+    for fold, parts in enumerate(folds):
+        parts = [as_numbers(rows, n_rows) for rows in parts]
+        checked.append(parts)
+        named = list(zip(names, parts, strict=True))
+        for name, rows in named:
+            if len(rows) == 0:
+                raise ValueError(
+                    f"The 'cv' parameter must give a {name} part in every fold. Got "
+                    f"none in fold {fold}."
+                )
+        for (name, rows), (other, other_rows) in combinations(named, 2):
+            n_shared = len(np.intersect1d(rows, other_rows))
+            if n_shared:
+                raise ValueError(
+                    f"The 'cv' parameter must give parts without common rows. In fold "
+                    f"{fold} the {name} and the {other} part share {n_shared} rows."
+                )
+    return checked
+
+
+def as_numbers(rows, n_rows):
+    """Return numbers from 0 up, also of negative numbers and of a mask."""
+    rows = np.asarray(rows)
+    return np.arange(n_rows)[rows if len(rows) else rows.astype(int)]

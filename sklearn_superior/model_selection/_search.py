@@ -1,0 +1,557 @@
+"""Parameters and number of stages by cross-validation, then the model to use."""
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from os import PathLike
+from time import perf_counter
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.early_stopping._training import (
+    StagedModel,
+    align_columns,
+    all_or_nothing,
+    check_scorer,
+    warn_of_scores,
+)
+from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.model_selection._candidate import (
+    Plan,
+    training_loss,
+    training_sample,
+)
+from sklearn_superior.model_selection._cv_results import make_cv_results
+from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
+from sklearn_superior.model_selection._folds import check_folds, find_splitter
+from sklearn_superior.model_selection._search_run import run_search, train_members
+from sklearn_superior.model_selection._settings import find_settings
+from sklearn_superior.model_selection._trajectory import by_name
+from sklearn_superior.utils._probabilistic import WrapperMixin
+from sklearn_superior.utils._rows import Rows, check_groups, check_target
+from sklearn_superior.utils._sklearn_compat import (
+    StrOptions,
+    check_parameters,
+    take_rows,
+)
+from sklearn_superior.utils._warnings import warn
+
+_DEFAULT_SCORER = "neg_refined_penalized_log_loss"
+_CONSTRAINTS = {
+    "scoring": [str, callable, list, tuple, dict, None],
+    "refit": [StrOptions({"all", "folds"}), "boolean"],
+    "calibration": [StrOptions({"auto", "temperature"}), None],
+    "checkpoint_dir": [str, PathLike, None],
+    "resume": ["boolean"],
+    "error_score": [StrOptions({"raise"}), Real],
+    "verbose": ["verbose"],
+}
+
+
+def _has_model(search):
+    """Say why there are no predictions, if none are meant to be."""
+    if search.refit is False:
+        raise AttributeError(
+            "This StagedSearchCV was made with refit=False, so that it has no model to "
+            "predict with. Use refit='all' or 'folds', or train an estimator with "
+            "best_params_ for best_iteration_ + 1 stages."
+        )
+    return True
+
+
+class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Choose parameters and the number of stages by cross-validation.
+
+    The classifier is trained stage by stage (a tree, an epoch), on all folds in step.
+    After each stage every fold scores its own test rows, and the mean over the folds is
+    the score of that stage. Training stops after `n_iter_no_change` stages without an
+    improvement of the mean. So each setting of the parameters is trained once, and
+    every number of stages is judged: other than in a `GridSearchCV` over
+    ``n_estimators``.
+
+    The best setting at its best stage becomes one model for use: trained on all rows,
+    or the average of the models of the folds. Its probabilities are recalibrated by the
+    temperature that is best for the out-of-fold probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier that is trained in stages, or a pipeline that ends in one, as for
+        :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier`. Its own
+        parameter for the number of stages is the budget. Transformers of a pipeline
+        are fitted on the training rows of each fold only.
+
+    param_grid : dict, list of dict, iterable or None, default=None
+        The settings to try: a grid or a list of grids as for `GridSearchCV`, or any
+        iterable of settings such as a `ParameterSampler`. None: the estimator as it is.
+
+    scoring : str, callable, list, dict or None, default=None
+        Any scorer; greater is better. None is the refined penalized log loss. Of
+        several, the first one chooses, and the others are evaluated at its choice.
+
+    cv : int, splitter, iterable or None, default=None
+        The folds. None is 5 stratified folds, which keep groups together if there are
+        any. Rows may be in the test part of several folds, or of none.
+
+    refit : {"all", "folds"} or False, default="all"
+        ``"all"``: one model, trained on all rows for the chosen number of stages.
+        ``"folds"``: the models of the folds, cut back to that stage, whose
+        probabilities are averaged; nothing is trained again, and a prediction takes as
+        long as those of all folds together. False: no model.
+
+    n_iter_no_change : int, default=20
+        Number of stages without improvement after which training stops.
+
+    tol : float, default=0.0
+        By how much a score must exceed the best one to be an improvement. Absolute.
+
+    calibration : {"auto", "temperature"} or None, default="auto"
+        ``"temperature"``: probabilities are recalibrated by the temperature that is
+        best for the out-of-fold probabilities. ``"auto"``: exactly if the rule that
+        chooses is a refined one. The predicted classes stay the same.
+
+    n_jobs : int or None, default=None
+        Number of candidates that are trained at once, by joblib: under
+        ``joblib.parallel_config(backend="dask")`` on a cluster. If there are fewer
+        candidates, folds are trained at the same time.
+
+    checkpoint_dir : str or path, default=None
+        Folder in which to keep the finished candidates. Each is written whole or not
+        at all: scores and out-of-fold probabilities, no models.
+
+    resume : bool, default=False
+        Use the finished candidates in `checkpoint_dir`, to the result of a search
+        without a break. Those of another search (data, folds, estimator, scoring) are
+        an error that says what differs; the grid may have changed. With
+        ``refit="folds"`` the best candidate is trained again if it is one of them.
+
+    error_score : "raise" or float, default=nan
+        The score of a candidate that fails, with a warning. ``"raise"`` raises the
+        error. If all candidates fail, it is always raised.
+
+    verbose : int, default=0
+        With 1, show progress: a bar if tqdm is installed, else lines.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        With ``refit="all"`` the estimator that is trained on all rows; its own
+        probabilities are not recalibrated. With ``"folds"`` a
+        :class:`FoldEnsembleClassifier`, which has the temperature.
+
+    best_params_ : dict
+        The parameters of the best candidate.
+
+    best_index_ : int
+        Its place in `cv_results_`.
+
+    best_score_ : float
+        Its mean score over the folds at the chosen stage.
+
+    best_iteration_ : int
+        The chosen stage, from 0.
+
+    n_iter_ : int
+        Number of stages that were trained to find it.
+
+    temperature_ : float
+        The temperature of the probabilities; 1.0 if none is fitted.
+
+    oof_proba_ : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the chosen stage, not recalibrated: the mean for
+        rows that several folds have judged, NaN for rows that none has.
+
+    stage_scores_ : list of ndarray of shape (n_stages, n_folds)
+        For each candidate, the score of every stage and fold by the scorer that
+        chooses; empty for one that failed.
+
+    cv_results_ : dict of ndarray
+        As that of `GridSearchCV`, each candidate at its own best stage, and with
+        ``"best_iteration"`` and ``"n_iter"``.
+
+    estimators_ : list of estimator
+        The models of the folds, with ``refit="folds"``.
+
+    refit_time_ : float
+        Seconds for the model of all rows, with ``refit="all"``.
+
+    n_splits_ : int
+        Number of folds.
+
+    scorer_ : callable or dict of callable
+        The scorer, or the scorers by their names.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has names that are all strings.
+
+    See Also
+    --------
+    sklearn_superior.early_stopping.EarlyStoppingClassifier : Holds out one part.
+    compare_stopping_rules : Which rule picks the best stage?
+    FoldEnsembleClassifier : The averaged models of the folds.
+
+    Notes
+    -----
+    The folds of a candidate take turns, each in a thread of its own, so that the
+    library has all threads that it wants. A fold that ends by itself, as AdaBoost does
+    on a perfect fit, is represented by its last stage from then on.
+
+    Ctrl-C ends the search at the end of the present stage. Candidates that were
+    finished are kept, with a warning. Before the first of them it is raised.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from sklearn_superior.model_selection import StagedSearchCV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> search = StagedSearchCV(
+    ...     GradientBoostingClassifier(n_estimators=100, random_state=0),
+    ...     {"max_depth": [1, 2]},
+    ...     n_iter_no_change=10,
+    ... )
+    >>> search = search.fit(X, y)
+    >>> search.best_params_
+    {'max_depth': 1}
+    >>> len(search.best_estimator_.estimators_) == search.best_iteration_ + 1
+    True
+    >>> search.oof_proba_.shape
+    (178, 3)
+    """
+
+    def __init__(
+        self,
+        estimator,
+        param_grid=None,
+        *,
+        scoring=None,
+        cv=None,
+        refit="all",
+        n_iter_no_change=20,
+        tol=0.0,
+        calibration="auto",
+        n_jobs=None,
+        checkpoint_dir=None,
+        resume=False,
+        error_score=math.nan,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.scoring = scoring
+        self.cv = cv
+        self.refit = refit
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.checkpoint_dir = checkpoint_dir
+        self.resume = resume
+        self.error_score = error_score
+        self.verbose = verbose
+
+    def fit(self, X, y, *, sample_weight=None, groups=None):
+        """Search, and make the model of the best candidate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights, for training and for scoring.
+
+        groups : array-like of shape (n_samples,), default=None
+            Groups for `cv`.
+
+        Returns
+        -------
+        self : object
+        """
+        with all_or_nothing(self):
+            for name in ("best_estimator_", "estimators_", "refit_time_"):
+                vars(self).pop(name, None)
+            self._fit(X, y, sample_weight, groups)
+        return self
+
+    def _fit(self, X, y, sample_weight, groups):
+        self._check_parameters()
+        settings = find_settings(self.param_grid)
+        plan = self._make_plan(X, y, sample_weight, groups)
+        finished = run_search(self, settings, plan)
+        if self.refit == "folds":
+            train_members(finished, plan)
+        self._set_results(finished, plan)
+        best = finished.best
+        model = StagedModel(finished.estimators[finished.index])
+        warn_of_scores(
+            best.stage_scores.mean(axis=1).tolist(),
+            best.best_iteration,
+            model.stages.n_stages,
+            model.stages,
+        )
+        if self.refit == "folds":
+            self._average(best)
+        elif self.refit:
+            self._train_on_all(model, best, plan)
+
+    def _check_parameters(self):
+        params = self.get_params(deep=False)
+        check_parameters("StagedSearchCV", _CONSTRAINTS, params)
+        if self.refit is True:
+            raise ValueError(
+                "The 'refit' parameter of StagedSearchCV must be 'all', 'folds' or "
+                "False. Got True."
+            )
+        if self.resume and self.checkpoint_dir is None:
+            raise ValueError("resume=True needs a checkpoint_dir.")
+        if self.checkpoint_dir == "":
+            raise ValueError(
+                "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use "
+                "'.' for the present one."
+            )
+        EarlyStopper(n_iter_no_change=self.n_iter_no_change, tol=self.tol)
+
+    def _make_plan(self, X, y, sample_weight, groups):
+        """Check the data, and return what all candidates have in common."""
+        if X is None:
+            raise ValueError("X must be array-like. Got None.")
+        validate_data(self, X, y, skip_check_array=True)
+        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
+        y, weight, self.classes_ = check_target(y, sample_weight)
+        groups = check_groups(groups, y)
+        splitter = find_splitter(self.cv, y, groups)
+        folds = list(splitter.split(X, y, groups))
+        scorers = find_scorers(self.scoring)
+        plan = Plan(
+            Rows(X, y, weight),
+            self.classes_,
+            check_folds(folds, len(y), ("training", "test")),
+            scorers,
+            {name: _requested(scorer, weight) for name, scorer in scorers.items()},
+            self.n_iter_no_change,
+            self.tol,
+            keeps_members=self.refit == "folds",
+        )
+        for fold in range(len(plan.folds)):
+            for name in scorers:  # an error before anything is trained
+                plan.make_scorer(name, fold)
+        _warn_of_missing_classes(plan)
+        return plan
+
+    def _set_results(self, finished, plan):
+        names, n_folds = list(plan.scorers), len(plan.folds)
+        settings, candidates = finished.settings, finished.candidates
+        index, best = finished.index, finished.best
+        error_score = math.nan if self.error_score == "raise" else self.error_score
+        self.cv_results_ = make_cv_results(
+            settings, candidates, names, n_folds, error_score
+        )
+        self.multimetric_ = len(names) > 1
+        self.scorer_ = (
+            dict(plan.scorers) if self.multimetric_ else plan.scorers[names[0]]
+        )
+        self.n_splits_ = n_folds
+        self.best_index_, self.best_params_ = index, settings[index]
+        self.best_score_ = float(np.mean(best.test_scores[names[0]]))
+        self.best_iteration_ = best.best_iteration
+        self.n_iter_ = len(best.stage_scores)
+        self.stage_scores_ = [
+            np.empty((0, n_folds)) if c is None else c.stage_scores for c in candidates
+        ]
+        self.oof_proba_ = best.oof_proba
+        self.temperature_ = self._find_temperature(plan, best)
+
+    def _find_temperature(self, plan, best):
+        """Return the best temperature for the out-of-fold probabilities."""
+        scorer = next(iter(plan.scorers.values()))
+        if self.calibration is None or (
+            self.calibration == "auto" and not _is_refined(scorer)
+        ):
+            return 1.0
+        y, weight = plan.data.y, plan.data.sample_weight
+        rows = ~np.isnan(best.oof_proba).any(axis=1)
+        for train, test in plan.folds:
+            # Rows of classes that a fold does not know say nothing of its forecasts.
+            rows[test[~np.isin(y[test], y[train])]] = False
+        if weight is not None:
+            rows &= weight > 0
+        if not rows.any():
+            return 1.0
+        options = getattr(scorer, "options", {})
+        return fit_temperature(
+            y[rows],
+            best.oof_proba[rows],
+            sample_weight=None if weight is None else weight[rows],
+            labels=plan.classes,
+            **{k: v for k, v in options.items() if k == "prior_scale"},
+        )
+
+    def _average(self, best):
+        self.estimators_ = [estimator for estimator, _ in best.members]
+        self.best_estimator_ = FoldEnsembleClassifier(
+            self.estimators_,
+            classes=self.classes_,
+            member_classes=[classes for _, classes in best.members],
+            temperature=self.temperature_,
+        )
+
+    def _train_on_all(self, model, best, plan):
+        """Train the best candidate on all rows, for the chosen number of stages."""
+        start = perf_counter()
+        rows = training_sample(plan.data, np.arange(len(plan.data.y)))
+        X_seen = take_rows(plan.data.X, rows)
+        model.prepare(plan.data, X_seen, plan.classes)
+        unit, n_stages = model.stages.unit, best.best_iteration + 1
+        y_proba = model.train_to(best.best_iteration)
+        self.best_estimator_ = model.estimator()
+        self._own_classes = model.columns_of(self.best_estimator_)
+        self.refit_time_ = perf_counter() - start
+        difference = model.differs(self.best_estimator_, X_seen, y_proba)
+        if difference:
+            raise ValueError(
+                "The model that would be kept does not predict as it did after its "
+                f"last {unit}, but {difference}. {model.stages.known_causes}"
+            )
+        loss, of_folds = training_loss(plan, rows, y_proba), best.train_losses
+        if not loss <= 1.5 * of_folds.max() + 0.1 * _entropy(plan.data):
+            warn(
+                f"After {n_stages} {unit}s the model that is trained on all rows has a "
+                f"log loss of {loss:.3g} on them, the models of the folds have "
+                f"{of_folds.min():.3g} to {of_folds.max():.3g} on theirs: its training "
+                "has gone astray. Use refit='folds', or a smaller learning rate."
+            )
+
+    @available_if(_has_model)
+    def predict_proba(self, X):
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y_proba : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self, "best_estimator_")
+        self._check_rows(X)
+        y_proba = self.best_estimator_.predict_proba(X)
+        if self.refit == "folds":  # recalibrated, and with all columns
+            return y_proba
+        if self.temperature_ != 1:
+            y_proba = scale_temperature(y_proba, self.temperature_)
+        return align_columns(y_proba, self._own_classes, self.classes_)
+
+    predict = available_if(_has_model)(WrapperMixin.predict)
+    predict_log_proba = available_if(_has_model)(WrapperMixin.predict_log_proba)
+
+    @available_if(_has_model)
+    def score(self, X, y, sample_weight=None):
+        """Return the score of the model by the scorer that has chosen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+            Greater is better.
+        """
+        check_is_fitted(self, "best_estimator_")
+        scorer = self.scorer_
+        if self.multimetric_:
+            scorer = next(iter(scorer.values()))
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return scorer(self, X, y, **options)
+
+    def plot(self, ax=None, *, n_candidates=3):
+        """Draw the mean scores of the best candidates over the stages.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, a new figure is made.
+
+        n_candidates : int, default=3
+            How many candidates to draw, the best ones.
+
+        Returns
+        -------
+        display : StagedSearchDisplay
+        """
+        from sklearn_superior.plotting import StagedSearchDisplay
+
+        check_is_fitted(self)
+        return StagedSearchDisplay.from_search(self, n_candidates=n_candidates, ax=ax)
+
+
+def find_scorers(scoring):
+    """Return the scorers that `scoring` means by their names; the first one chooses."""
+    if scoring is None or isinstance(scoring, str) or callable(scoring):
+        scoring = _DEFAULT_SCORER if scoring is None else scoring
+        return {"score": check_scorer(scoring)}
+    is_dict = isinstance(scoring, Mapping)
+    return {
+        name: check_scorer(scorer, f"scoring[{name!r}]" if is_dict else "scoring")
+        for name, scorer in by_name(scoring, "scoring").items()
+    }
+
+
+def _is_refined(scorer):
+    function = getattr(scorer, "score_function", None)
+    return any(getattr(function, name, False) for name in ("is_refined", "refined"))
+
+
+def _requested(scorer, weight):
+    """Return the weights, unless metadata routing says that a scorer wants none."""
+    if not (get_config()["enable_metadata_routing"] and weight is not None):
+        return weight
+    if not hasattr(scorer, "get_metadata_routing"):
+        return weight
+    request = scorer.get_metadata_routing().score.requests.get("sample_weight")
+    return None if request is False else weight
+
+
+def _warn_of_missing_classes(plan):
+    y = plan.data.y
+    missing = [np.setdiff1d(y[test], y[train]) for train, test in plan.folds]
+    if any(map(len, missing)):
+        warn(
+            f"The training part of {sum(len(m) > 0 for m in missing)} of "
+            f"{len(missing)} folds lacks classes of its test part: "
+            f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
+            "probability 0 there."
+        )
+
+
+def _entropy(data):
+    """Return the log loss of the shares of the classes as a forecast."""
+    _, codes = np.unique(data.y, return_inverse=True)
+    share = np.bincount(codes, weights=data.sample_weight)
+    share = share[share > 0] / share.sum()
+    return float(-np.sum(share * np.log(share)))

@@ -1,0 +1,60 @@
+"""Classifiers whose predictions all follow from their probabilities."""
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
+
+
+class ProbabilisticMixin:
+    """Adds `predict` and `predict_log_proba` to a classifier with `predict_proba`."""
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y_log_proba : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """Return the most probable classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        y_proba = self.predict_proba(X)
+        return self.classes_[np.argmax(y_proba, axis=1)]
+
+
+class WrapperMixin(ProbabilisticMixin):
+    """Also checks the data and says what it may be, by the `estimator` inside."""
+
+    def _check_rows(self, X):
+        """Raise an error unless `X` has the features of the data of `fit`."""
+        if getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                "X must be 2-dimensional. Got a single dimension. Reshape your data: "
+                "X.reshape(1, -1) if it is one sample."
+            )
+        validate_data(self, X, reset=False, skip_check_array=True)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags

@@ -1,0 +1,61 @@
+"""The averaged models of folds."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+
+from sklearn_superior.metrics import scale_temperature
+from sklearn_superior.model_selection import FoldEnsembleClassifier
+
+X, y = load_iris(return_X_y=True)
+y = np.array(["c", "a", "b"])[y]
+MEMBERS = [LogisticRegression(max_iter=500).fit(X[k::7], y[k::7]) for k in range(3)]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 3.0])
+def test_members_are_scaled_and_then_averaged(temperature):
+    ensemble = FoldEnsembleClassifier(MEMBERS, temperature=temperature)
+    scaled = [scale_temperature(m.predict_proba(X), temperature) for m in MEMBERS]
+    y_proba = ensemble.predict_proba(X)
+    assert_allclose(y_proba, np.mean(scaled, axis=0))
+    assert_array_equal(ensemble.predict(X), ensemble.classes_[y_proba.argmax(axis=1)])
+    assert_allclose(ensemble.predict_log_proba(X), np.log(y_proba))
+    for loss in (log_loss, brier_score_loss):
+        of_members = np.mean([loss(y, p, labels=list("abc")) for p in scaled])
+        assert loss(y, y_proba, labels=list("abc")) <= of_members
+
+
+def test_members_that_lack_a_class_or_know_it_by_a_number():
+    known = y != "b"
+    small = LogisticRegression().fit(X[known], y[known])
+    coded = LogisticRegression(max_iter=500).fit(X, np.searchsorted(list("abc"), y))
+    ensemble = FoldEnsembleClassifier(
+        [small, coded], member_classes=[["a", "c"], ["a", "b", "c"]]
+    )
+    assert ensemble.classes_.tolist() == ["a", "b", "c"]
+    expected = coded.predict_proba(X) / 2
+    expected[:, [0, 2]] += small.predict_proba(X) / 2
+    assert_allclose(ensemble.predict_proba(X), expected)
+    wider = FoldEnsembleClassifier([small], classes=["a", "b", "c", "d"])
+    assert_array_equal(wider.predict_proba(X)[:, [1, 3]], 0)
+
+
+def test_members_stay_fitted():
+    ensemble = FoldEnsembleClassifier(MEMBERS)
+    assert clone(ensemble) is ensemble
+    assert ensemble.fit(X, y) is ensemble
+    again = pickle.loads(pickle.dumps(ensemble))
+    assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
+    assert ensemble.n_features_in_ == 4
+    assert ensemble.score(X, y) > 0.8
+    with pytest.raises(NotFittedError):
+        FoldEnsembleClassifier([LogisticRegression()]).predict_proba(X)
+    with pytest.raises(ValueError, match="'estimators' parameter must hold"):
+        FoldEnsembleClassifier([]).predict_proba(X)

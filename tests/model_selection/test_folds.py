@@ -1,0 +1,46 @@
+"""Folds by the numbers of their rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+
+from sklearn_superior.model_selection._folds import (
+    as_numbers,
+    check_folds,
+    find_splitter,
+)
+
+PARTS = ("training", "test")
+
+
+def test_masks_and_negative_numbers_become_numbers():
+    mask = np.array([True, False, True, False])
+    ((train, test),) = check_folds([(mask, ~mask)], 4, PARTS)
+    assert_array_equal(train, [0, 2])
+    assert_array_equal(test, [1, 3])
+    assert_array_equal(as_numbers([-1, 0], 4), [3, 0])
+    assert len(as_numbers([], 4)) == 0
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        ([], "at least one fold. Got none"),
+        ([([0, 1], [])], "must give a test part in every fold. Got none in fold 0"),
+        ([([0], [1]), ([], [1])], "must give a training part.*none in fold 1"),
+        ([([0, 1], [1, -4])], "the training and the test part share 2 rows"),
+    ],
+)
+def test_folds_that_are_refused(folds, message):
+    with pytest.raises(ValueError, match=message):
+        check_folds(folds, 4, PARTS)
+
+
+def test_groups_choose_a_splitter_that_keeps_them_together():
+    y = np.arange(10) % 2
+    assert isinstance(find_splitter(None, y, None), StratifiedKFold)
+    assert isinstance(find_splitter(None, y, y), StratifiedGroupKFold)
+    assert find_splitter(3, y, y).get_n_splits() == 3
+    own = KFold(4)
+    assert find_splitter(own, y, y) is own

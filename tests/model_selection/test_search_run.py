@@ -1,0 +1,139 @@
+"""Candidates that fail, are interrupted, or are trained in parallel."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from sklearn_superior.metrics import get_scorer
+from sklearn_superior.model_selection import StagedSearchCV
+from tests.early_stopping.families import FAMILIES, make_data
+
+CV = StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    yield
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith("training in step")]
+
+
+def data(kind="five", n_rows=300):
+    X, y, _, _ = make_data(kind)
+    return X[:n_rows], y[:n_rows]
+
+
+def small(**options):
+    options = {"n_estimators": 15, "max_depth": 1, "random_state": 0} | options
+    return GradientBoostingClassifier(**options)
+
+
+class Fussy(GradientBoostingClassifier):
+    """Fails, for some values of a parameter, in one of the folds or in all."""
+
+    def fit(self, X, y, **options):
+        if self.max_depth == 7 or (self.max_depth == 5 and X[0, 0] == 0):
+            raise ValueError(f"depth {self.max_depth} is too much")
+        if self.max_depth == 6 and X[0, 0] == 0:
+            raise KeyboardInterrupt
+        return super().fit(X, y, **options)
+
+
+def fussy_data():
+    """Data whose first row is in the training part of the last two of three folds."""
+    X, y = data("binary", 120)
+    X[0, 0] = 0
+    return X, y
+
+
+def test_a_candidate_that_fails_costs_a_warning():
+    X, y = fussy_data()
+    model = Fussy(n_estimators=4, random_state=0)
+    search = StagedSearchCV(model, {"max_depth": [7, 1, 5, 2]}, cv=KFold(3))
+    match = r"'max_depth': ([57])} failed.*depth \1 is too much.*in fold \d"
+    with pytest.warns(FitFailedWarning, match=match) as caught:
+        search.fit(X, y)
+    assert len([w for w in caught if w.category is FitFailedWarning]) == 2
+    means = search.cv_results_["mean_test_score"]
+    assert_array_equal(np.isnan(means), [True, False, True, False])
+    assert search.best_params_["max_depth"] in (1, 2)
+    assert [len(scores) for scores in search.stage_scores_] == [0, 4, 0, 4]
+    assert_array_equal(search.cv_results_["rank_test_score"][[0, 2]], [3, 3])
+    with pytest.warns(FitFailedWarning):
+        search.set_params(error_score=5.0).fit(X, y)
+    assert search.cv_results_["mean_test_score"][0] == 5
+    assert search.best_params_["max_depth"] in (1, 2)
+    with pytest.raises(ValueError, match="depth 7 is too much"):
+        search.set_params(error_score="raise").fit(X, y)
+
+
+def test_all_candidates_failing_is_an_error_that_says_why():
+    X, y = fussy_data()
+    model = Fussy(n_estimators=4, random_state=0)
+    search = StagedSearchCV(model, {"max_depth": [7, 5]}, cv=KFold(3))
+    with pytest.raises(ValueError, match="All 2 candidates failed.*depth 7 is too mu"):
+        search.fit(X, y)
+    with pytest.raises(ValueError, match="^depth 7 is too much"):
+        StagedSearchCV(model.set_params(max_depth=7), cv=KFold(3)).fit(X, y)
+
+
+def test_ctrl_c_in_a_fold_keeps_the_finished_candidates():
+    X, y = fussy_data()
+    model = Fussy(n_estimators=4, random_state=0)
+    search = StagedSearchCV(model, {"max_depth": [2, 6, 1]}, cv=KFold(3))
+    with pytest.warns(UserWarning, match="interrupted after 1 of 3 candidates"):
+        search.fit(X, y)
+    assert search.cv_results_["params"] == [{"max_depth": 2}]
+    assert search.predict_proba(X).shape == (len(y), 2)
+    search.set_params(param_grid={"max_depth": [6, 1]})
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert search.best_params_ == {"max_depth": 2}  # the earlier fit is whole
+
+
+@pytest.mark.parametrize("family", ["GradientBoosting", "LightGBM", "CatBoost", "MLP"])
+def test_ctrl_c_during_the_search(ctrl_c, family):
+    X, y = data("binary")
+    stages = []
+
+    def scorer(estimator, X, y):
+        stages.append(1)
+        if len(stages) == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+        return get_scorer("log_loss")(estimator, X, y)
+
+    with pytest.raises(KeyboardInterrupt):
+        StagedSearchCV(FAMILIES[family](), cv=CV, scoring=scorer).fit(X, y)
+    assert len(stages) < 20
+
+
+@pytest.mark.parametrize("refit", ["all", "folds"])
+def test_candidates_and_folds_in_parallel_give_the_same(refit):
+    X, y = data()
+    grid = {"max_depth": [1, 2, 3]}
+    one = StagedSearchCV(small(), grid, cv=CV, refit=refit).fit(X, y)
+    two = StagedSearchCV(small(), grid, cv=CV, refit=refit, n_jobs=2).fit(X, y)
+    for a, b in zip(one.stage_scores_, two.stage_scores_, strict=True):
+        assert_array_equal(a, b)
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    folds = StagedSearchCV(small(max_depth=2), cv=CV, refit=refit, n_jobs=2).fit(X, y)
+    assert_array_equal(folds.stage_scores_[0], one.stage_scores_[1])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_is_shown(capsys, n_jobs):
+    X, y = data("binary")
+    grid = {"max_depth": [1, 2], "n_estimators": [4, 6]}
+    search = StagedSearchCV(small(), grid, cv=CV, verbose=1, refit=False).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"Searching: {n} of 20 stages" for n in range(2, 21, 2)]
+    search.set_params(n_iter_no_change=1, scoring="accuracy", n_jobs=n_jobs).fit(X, y)
+    assert sum(search.cv_results_["n_iter"]) < 20
+    assert capsys.readouterr().err.splitlines()[-1] == "Searching: 20 of 20 stages"

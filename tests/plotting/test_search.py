@@ -1,0 +1,61 @@
+"""The curves of a search, by what they show."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.ensemble import GradientBoostingClassifier
+
+from sklearn_superior.model_selection import StagedSearchCV
+from sklearn_superior.plotting import StagedSearchDisplay
+from tests.early_stopping.families import make_data
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+
+def search(**options):
+    X, y, _, _ = make_data("binary")
+    model = GradientBoostingClassifier(n_estimators=8, random_state=0)
+    grid = {"max_depth": [1, 2], "learning_rate": [0.1, 0.5]}
+    return StagedSearchCV(model, grid, cv=3, refit=False, **options).fit(X, y)
+
+
+def test_the_best_candidates_with_their_chosen_stages():
+    found = search()
+    display = found.plot()
+    order = np.argsort(found.cv_results_["rank_test_score"])
+    assert len(display.lines_) == 3
+    for line, k in zip(display.lines_, order[:3], strict=True):
+        assert_allclose(line.get_ydata(), found.stage_scores_[k].mean(axis=1))
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    best = found.best_params_
+    assert (
+        f"learning_rate={best['learning_rate']}, max_depth={best['max_depth']}" in texts
+    )
+    points = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
+    assert (found.best_iteration_, found.best_score_) in [
+        (p.get_xdata()[0], pytest.approx(p.get_ydata()[0])) for p in points
+    ]
+    band = display.ax_.collections[0].get_paths()[0].vertices
+    scores = found.stage_scores_[order[0]]
+    error = scores[0].std(ddof=1) / np.sqrt(3)
+    assert band[:, 1].max() >= scores[0].mean() + error - 1e-12
+    assert display.ax_.get_ylabel() == "mean score of 3 folds"
+
+
+def test_axes_scorers_and_numbers_of_candidates():
+    found = search(scoring=["log_loss", "accuracy"])
+    _, ax = pyplot.subplots()
+    display = StagedSearchDisplay.from_search(found, n_candidates=9, ax=ax)
+    assert display.ax_ is ax
+    assert len(display.lines_) == 4
+    assert ax.get_ylabel() == "mean log loss of 3 folds"
+
+
+def test_one_fold_has_no_band_and_no_parameters_a_name():
+    display = StagedSearchDisplay([np.ones((4, 1))], [2], ["plain"]).plot()
+    assert not display.ax_.collections
+    X, y, _, _ = make_data("binary")
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0)
+    single = StagedSearchCV(model, cv=3, refit=False).fit(X, y).plot()
+    (text,) = single.ax_.get_legend().get_texts()
+    assert text.get_text() == "the estimator as it is"
