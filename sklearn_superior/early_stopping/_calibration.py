@@ -81,7 +81,8 @@ def _weigh(y, sample_weight, class_weight):
     classes, codes = np.unique(y, return_inverse=True)
     if class_weight == "balanced":
         totals = np.bincount(codes, sample_weight)
-        weight = np.divide(1, totals, out=np.zeros(len(totals)), where=totals > 0)
+        share = totals.sum() / np.count_nonzero(totals)
+        weight = np.divide(share, totals, out=np.zeros(len(totals)), where=totals > 0)
     else:
         weight = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
     weight = weight[codes]

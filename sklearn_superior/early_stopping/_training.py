@@ -26,7 +26,9 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn_superior.early_stopping._calibration import (
     best_temperature,
     calibrate,
+    calibrates,
     fit_calibration,
+    temperature_options,
 )
 from sklearn_superior.early_stopping._checkpoint import (
     CheckpointKeeper,
@@ -68,6 +70,7 @@ __all__ = [
     "StagedModel",
     "best_temperature",
     "calibrate",
+    "calibrates",
     "check_scorer",
     "check_stopping_parameters",
     "align_columns",
@@ -80,6 +83,7 @@ __all__ = [
     "run_in_step",
     "split_validation",
     "stable_text",
+    "temperature_options",
     "validation_rows",
     "warn_of_scores",
 ]

@@ -42,21 +42,12 @@ class Logs:
         """
         strength = 0.0
         if prior_scale is not None:
-            strength = self._mean_weight() / prior_scale**2
+            strength = 1 / prior_scale**2
         with np.errstate(all="ignore"):
             start = 1.0 if self._is_small else self._thin().best_inverse(prior_scale)
             if strength == 0:
                 return best_inverse(self.evaluate, start)
             return best_with_prior(self.evaluate, strength, start)
-
-    def _mean_weight(self):
-        """Mean of the weights that are not zero."""
-        xp, weight = self._forecast.xp, self._forecast.sample_weight
-        if weight is None:
-            return 1.0
-        weight = as_dtype(weight, self._forecast.dtype, xp)
-        n_weighted = int(xp.count_nonzero(weight))
-        return float(xp.sum(weight)) / n_weighted if n_weighted else 1.0
 
     def _thin(self):
         """Return some of the rows, evenly spaced, for a first guess."""

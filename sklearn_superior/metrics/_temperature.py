@@ -89,8 +89,8 @@ def fit_temperature(
     Probabilities below the resolution of the dtype of `y_proba` count as that. So with
     zeros in `y_proba` the temperature depends on the dtype.
 
-    Against the prior, weights count relative to each other: they are normalised to sum
-    to the number of samples whose weight is not zero.
+    A sample of weight 2 counts as two samples, also against the prior. So weights that
+    sum to 1 count as a single sample: let them sum to the number of samples.
 
     Examples
     --------

@@ -18,10 +18,13 @@ from sklearn_superior.early_stopping._training import (
     StagedModel,
     align_columns,
     all_or_nothing,
+    best_temperature,
+    calibrates,
     check_scorer,
+    temperature_options,
     warn_of_scores,
 )
-from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._candidate import (
     Plan,
     training_loss,
@@ -42,7 +45,6 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-_DEFAULT_SCORER = "neg_refined_penalized_log_loss"
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
@@ -380,9 +382,7 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _find_temperature(self, plan, best):
         """Return the best temperature for the out-of-fold probabilities."""
         scorer = next(iter(plan.scorers.values()))
-        if self.calibration is None or (
-            self.calibration == "auto" and not _is_refined(scorer)
-        ):
+        if not calibrates(self.calibration, scorer):
             return 1.0
         y, weight = plan.data.y, plan.data.sample_weight
         rows = ~np.isnan(best.oof_proba).any(axis=1)
@@ -393,13 +393,12 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             rows &= weight > 0
         if not rows.any():
             return 1.0
-        options = getattr(scorer, "options", {})
-        return fit_temperature(
+        return best_temperature(
             y[rows],
             best.oof_proba[rows],
-            sample_weight=None if weight is None else weight[rows],
-            labels=plan.classes,
-            **{k: v for k, v in options.items() if k == "prior_scale"},
+            plan.classes,
+            None if weight is None else weight[rows],
+            **temperature_options(scorer),
         )
 
     def _average(self, best):
@@ -513,18 +512,12 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 def find_scorers(scoring):
     """Return the scorers that `scoring` means by their names; the first one chooses."""
     if scoring is None or isinstance(scoring, str) or callable(scoring):
-        scoring = _DEFAULT_SCORER if scoring is None else scoring
         return {"score": check_scorer(scoring)}
     is_dict = isinstance(scoring, Mapping)
     return {
         name: check_scorer(scorer, f"scoring[{name!r}]" if is_dict else "scoring")
         for name, scorer in by_name(scoring, "scoring").items()
     }
-
-
-def _is_refined(scorer):
-    function = getattr(scorer, "score_function", None)
-    return any(getattr(function, name, False) for name in ("is_refined", "refined"))
 
 
 def _requested(scorer, weight):

@@ -56,7 +56,6 @@ def scaled_logs(y_proba, inverse):
 def objective(y_index, y_proba, weight, prior_scale):
     """Return what is minimised, as a function of the logarithm of the temperature."""
     weight = np.ones(len(y_index)) if weight is None else np.asarray(weight, float)
-    weight = weight * np.count_nonzero(weight) / weight.sum()
     rows = np.arange(len(y_index))
 
     def value(log_temperature):
@@ -224,10 +223,9 @@ def test_more_samples_say_more_against_the_prior():
     plain = fit_temperature(y, q, prior_scale=None)
     assert abs(found[-1] - plain) < 0.01 * plain
     assert 1 < found[0] < plain
-    # The scale of the weights does not matter.
-    for factor in (1e-3, 1.0, 1e3):
+    for place, factor in enumerate((1.0, 3.0, 10.0, 100.0)):
         weight = np.full(100, factor)
-        assert_allclose(fit_temperature(y, q, sample_weight=weight), found[0])
+        assert_allclose(fit_temperature(y, q, sample_weight=weight), found[place])
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, np.inf, np.nan, "wide", True])
@@ -350,13 +348,14 @@ def test_single_columns_and_labels():
     assert_allclose(fit_temperature(np.eye(2)[y], q), expected, rtol=1e-9)
 
 
-def test_integer_weights_equal_repetition():
+@pytest.mark.parametrize("prior_scale", [None, 0.5])
+def test_integer_weights_equal_repetition(prior_scale):
     y, q = overconfident(5, 100, 4, 2.0)
     weight = np.random.default_rng(0).integers(0, 4, 100)
     assert_allclose(
-        fit_temperature(y, q, sample_weight=weight, prior_scale=None),
+        fit_temperature(y, q, sample_weight=weight, prior_scale=prior_scale),
         fit_temperature(
-            np.repeat(y, weight), np.repeat(q, weight, axis=0), prior_scale=None
+            np.repeat(y, weight), np.repeat(q, weight, axis=0), prior_scale=prior_scale
         ),
         rtol=1e-9,
     )
