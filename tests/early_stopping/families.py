@@ -80,6 +80,33 @@ FAMILIES = {
     "SGD": lambda: SGDClassifier(loss="log_loss", max_iter=40, random_state=0),
     "CNN": _cnn,
 }
+ADAPTERS = {
+    "GradientBoosting": "GradientBoostingStages",
+    "HistGradientBoosting": "HistGradientBoostingStages",
+    "AdaBoost": "AdaBoostStages",
+    "XGBoost": "XGBoostStages",
+    "LightGBM": "LightGBMStages",
+    "CatBoost": "CatBoostStages",
+    "MLP": "PartialFitStages",
+    "SGD": "PartialFitStages",
+    "CNN": "CNNStages",
+}
+
+
+def count_stages(name, model, n_rows):
+    """Return the number of stages that a fitted estimator has."""
+    return {
+        "GradientBoosting": lambda: len(model.estimators_),
+        "HistGradientBoosting": lambda: model.n_iter_,
+        "AdaBoost": lambda: len(model.estimators_),
+        "XGBoost": lambda: model.get_booster().num_boosted_rounds(),
+        "LightGBM": lambda: model.booster_.current_iteration(),
+        "CatBoost": lambda: model.tree_count_,
+        "MLP": lambda: model.t_ // n_rows,
+        "SGD": lambda: int(model.t_) // n_rows,
+    }[name]()
+
+
 NETWORKS = ("MLP", "SGD", "CNN")  # stages are calls of partial_fit
 ENSEMBLES = [name for name in FAMILIES if name not in NETWORKS]
 

@@ -29,6 +29,7 @@ from sklearn_superior.model_selection import HBlockSplit
 from tests.early_stopping.families import (
     FAMILIES,
     NETWORKS,
+    count_stages,
     expected_curve,
     make_data,
     plain_stopping,
@@ -93,18 +94,10 @@ def test_the_kept_model_is_no_larger_than_its_best_stage(name):
     model = plain_stopping(FAMILIES[name](), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     inner, n_kept = model.estimator_, model.best_iteration_ + 1
-    size = {
-        "GradientBoosting": lambda: len(inner.estimators_),
-        "HistGradientBoosting": lambda: inner.n_iter_,
-        "AdaBoost": lambda: len(inner.estimators_),
-        "XGBoost": lambda: inner.get_booster().num_boosted_rounds(),
-        "LightGBM": lambda: inner.booster_.current_iteration(),
-        "CatBoost": lambda: inner.tree_count_,
-        "MLP": lambda: inner.t_ // len(X),
-        "SGD": lambda: int(inner.t_) // len(X),
-        "CNN": lambda: n_epochs(inner, X, y, model.n_iter_),
-    }[name]
-    assert size() == n_kept
+    if name == "CNN":
+        assert n_epochs(inner, X, y, model.n_iter_) == n_kept
+    else:
+        assert count_stages(name, inner, len(X)) == n_kept
     # The parameters are the user's, whatever was needed during training.
     assert inner.get_params().keys() == FAMILIES[name]().get_params().keys()
     own = FAMILIES[name]().get_params()

@@ -8,24 +8,12 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from sklearn_superior.early_stopping import Stages, register_stages
 from sklearn_superior.early_stopping.stages import find_stages
-from tests.early_stopping.families import FAMILIES
-
-EXPECTED = {
-    "GradientBoosting": "GradientBoostingStages",
-    "HistGradientBoosting": "HistGradientBoostingStages",
-    "AdaBoost": "AdaBoostStages",
-    "XGBoost": "XGBoostStages",
-    "LightGBM": "LightGBMStages",
-    "CatBoost": "CatBoostStages",
-    "MLP": "PartialFitStages",
-    "SGD": "PartialFitStages",
-    "CNN": "CNNStages",
-}
+from tests.early_stopping.families import ADAPTERS, FAMILIES
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_has_its_adapter(name):
-    assert type(find_stages(FAMILIES[name]())).__name__ == EXPECTED[name]
+    assert type(find_stages(FAMILIES[name]())).__name__ == ADAPTERS[name]
 
 
 def test_subclasses_have_that_of_their_base():
