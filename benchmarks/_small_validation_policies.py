@@ -45,7 +45,7 @@ class Policy:
     shipped: str | None = None
 
     def score(self, row, n_rows, n_classes):
-        """Return the value of the rule at a stage; lower is better."""
+        """Return the value of the rule at a stage, or at all; lower is better."""
         value = row[_key(self.rule, self.judged)]
         if not self.penalized:
             return value
@@ -54,11 +54,12 @@ class Policy:
 
     def choose(self, record):
         """Return the stage that is kept."""
-        stages, n_rows = record["stages"], record["n_rows"]["validation"]
+        keys = (_key(self.rule, self.judged), "errors")
+        columns = {key: np.array(record["stages"][key]) for key in keys}
+        n_rows = record["n_rows"]["validation"]
         stopper = EarlyStopper(n_iter_no_change=self.patience, greater_is_better=False)
-        for values in zip(*stages.values(), strict=True):
-            row = dict(zip(stages, values, strict=True))
-            if stopper.update(self.score(row, n_rows, record["n_classes"])):
+        for score in self.score(columns, n_rows, record["n_classes"]):
+            if stopper.update(score):
                 break
         return stopper.best_iteration
 
@@ -164,7 +165,12 @@ def measure(y, proba):
         for kind, share in kinds.items():
             row[f"log_loss {kind}"] = mean_log_loss(y_val, scaled[0], share)
             row[f"test_log_loss {kind}"] = mean_log_loss(y_test, scaled[1], share)
-    return {
-        name: value if name == "errors" else float(f"{value:.6g}")
-        for name, value in row.items()
-    }
+    return {name: _shorten(name, value) for name, value in row.items()}
+
+
+def _shorten(name, value):
+    """Round to as many digits as are needed: most for what the stage is chosen by."""
+    if name == "errors":
+        return value
+    n_digits = {"test": 5, "temp": 3}.get(name[:4], 6)
+    return float(f"{value:.{n_digits}g}")

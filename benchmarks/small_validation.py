@@ -7,14 +7,18 @@ a patience, and how the temperature of the kept stage is fitted. The first of
 
     python -m benchmarks.small_validation run --data-home FOLDER
     python -m benchmarks.small_validation report
+    python -m benchmarks.small_validation guide
 
 in the folder that has the folder ``benchmarks``. Trainings that have a record are not
 done again. FOLDER has the signals of the paper and a folder ``tabular``; see
 ``benchmarks/studies/_tables.py``. The report is the file
-``small_validation.md`` and is printed, too.
+``small_validation.md`` and is printed, too. The last command prints the table of
+``doc/choose_then_calibrate.rst``.
 """
 
 import argparse
+import gzip
+import json
 import sys
 import time
 import warnings
@@ -32,13 +36,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks._small_validation_policies import POLICIES, measure
-from benchmarks._small_validation_report import write_report
+from benchmarks._small_validation_report import make_guide_table, write_report
 from benchmarks.studies._tables import TABLES, load_table
 from benchmarks.studies.rules.trainings import average_down
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.replication._protocol import ChannelImputer, flatten, load_windows
-from sklearn_superior.replication._store import pack, unpack
 from sklearn_superior.utils._files import write_atomically
 
 RECORDS = Path(__file__).with_suffix(".jsonl.gz")
@@ -60,8 +63,8 @@ SIGNALS = (
 SETS = (*BUILT_IN, *TABLES, *SIGNALS)
 FAMILIES = {"hgb": SETS, "mlp": SETS, "cnn": SIGNALS[2:6]}
 SIZES = (15, 30, 60, 120, 250, 500, 1000)  # validation rows
-N_SEEDS = 3
 _MOST_TEST_ROWS, _MOST_POINTS = 1000, 16
+_N_SEEDS, _N_MORE_SEEDS = 3, 8
 _STAGES = {"hgb": 200, "mlp": 80, "cnn": 60}
 _CHUNK = 40  # iterations of boosting that are trained at once
 
@@ -112,6 +115,12 @@ def list_sizes(name, data_home):
     if val is not None:
         return [n for n in SIZES if 9 * n <= len(train) and n <= len(val)]
     return [n for n in SIZES if 10 * n <= len(train)] or [len(train) // 10]
+
+
+def count_seeds(name, n_validation):
+    """Return the number of repeats: more with few rows, and where they are cheap."""
+    most_rows = 59 if name in SIGNALS else 250
+    return _N_MORE_SEEDS if n_validation <= most_rows else _N_SEEDS
 
 
 def make_parts(job, data_home):
@@ -227,7 +236,7 @@ def run(data_home, minutes):
                 Job(name, family, n_val, seed)
                 for family, sets in FAMILIES.items()
                 if name in sets
-                for seed in range(N_SEEDS)
+                for seed in range(count_seeds(name, n_val))
             ]
             jobs = [job for job in jobs if tuple(vars(job).values()) not in done]
             if not jobs or time.monotonic() > end:
@@ -235,30 +244,36 @@ def run(data_home, minutes):
             with warnings.catch_warnings():  # of columns without a value
                 warnings.simplefilter("ignore")
                 records += [train(job, data_home) for job in jobs]
-            write_atomically(RECORDS, pack(records))
+            write_records(records)
             seconds = sum(r["seconds"] for r in records[-len(jobs) :])
             print(f"{name}, {n_val} rows: {seconds:.0f} s", flush=True)
 
 
 def read_records():
-    """Return the records that are there; an error if the file is damaged."""
+    """Return the records that are there."""
     if not RECORDS.exists():
         return []
-    records, problem = unpack(RECORDS.read_bytes())
-    if problem:
-        raise ValueError(f"{RECORDS} is damaged: {problem}")
-    return records
+    lines = gzip.decompress(RECORDS.read_bytes()).splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def write_records(records):
+    """Write the file of the records anew, whole or not at all."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    write_atomically(RECORDS, gzip.compress(text.encode(), mtime=0))
 
 
 def main(args=None):
     """Run the command that the arguments give."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.small_validation")
-    parser.add_argument("command", choices=["run", "report"])
+    parser.add_argument("command", choices=["run", "report", "guide"])
     parser.add_argument("--data-home", help="folder with the data sets")
     parser.add_argument("--minutes", type=float, default=30, help="of training at most")
     options = parser.parse_args(args)
     if options.command == "run":
         run(options.data_home, options.minutes)
+    elif options.command == "guide":
+        print(make_guide_table(read_records()))
     else:
         print(write_report(read_records(), RECORDS.with_name("small_validation.md")))
 
