@@ -102,7 +102,7 @@ def pack(records):
 
 def unpack(data):
     """Return the sound records of a file, and what is wrong with the others, if any."""
-    content, engine = b"", zlib.decompressobj(wbits=31)
+    content, engine = bytearray(), zlib.decompressobj(wbits=31)
     with suppress(zlib.error):
         for start in range(0, len(data), _CHUNK):
             content += engine.decompress(data[start : start + _CHUNK])
