@@ -29,7 +29,7 @@ from sklearn_superior.model_selection._candidate import (
 )
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
-from sklearn_superior.model_selection._folds import check_folds, find_splitter
+from sklearn_superior.model_selection._folds import split_in_two
 from sklearn_superior.model_selection._search_run import run_search, train_members
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
@@ -56,7 +56,7 @@ _CONSTRAINTS = {
 
 def _has_model(search):
     """Say why there are no predictions, if none are meant to be."""
-    if search.refit is False:
+    if not search.refit:
         raise AttributeError(
             "This StagedSearchCV was made with refit=False, so that it has no model to "
             "predict with. Use refit='all' or 'folds', or train an estimator with "
@@ -335,13 +335,11 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         y, weight, self.classes_ = check_target(y, sample_weight)
         groups = check_groups(groups, y)
-        splitter = find_splitter(self.cv, y, groups)
-        folds = list(splitter.split(X, y, groups))
         scorers = find_scorers(self.scoring)
         plan = Plan(
             Rows(X, y, weight),
             self.classes_,
-            check_folds(folds, len(y), ("training", "test")),
+            split_in_two(self.cv, X, y, groups),
             scorers,
             {name: _requested(scorer, weight) for name, scorer in scorers.items()},
             self.n_iter_no_change,

@@ -649,6 +649,7 @@ def test_nested_use():
         ({"checkpoint_dir": ""}, "'checkpoint_dir' parameter"),
         ({"cv": []}, "'cv' parameter|least one fold"),
         ({"cv": [([0, 1], [1, 2])]}, "without common rows"),
+        ({"cv": [([0, 1], [2], [3])]}, r"two parts in every fold.*Got \[3\] parts"),
     ],
 )
 def test_parameters_are_checked(options, message):
