@@ -30,19 +30,23 @@ from sklearn_superior.model_selection._candidate import (
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
 from sklearn_superior.model_selection._folds import split_in_two
+from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
 from sklearn_superior.model_selection._search_run import run_search, train_members
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.utils._probabilistic import WrapperMixin
 from sklearn_superior.utils._rows import Rows, check_groups, check_target
 from sklearn_superior.utils._sklearn_compat import (
+    CallbackSupportMixin,
     StrOptions,
     check_parameters,
     take_rows,
+    with_callbacks,
 )
 from sklearn_superior.utils._warnings import warn
 
 _DEFAULT_SCORER = "neg_refined_penalized_log_loss"
+_STATE = ("_own_classes",)  # what `fit` sets without the underscore at the end
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
@@ -65,7 +69,13 @@ def _has_model(search):
     return True
 
 
-class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class StagedSearchCV(
+    CallbackSupportMixin,
+    WrapperMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
     """Choose parameters and the number of stages by cross-validation.
 
     The classifier is trained stage by stage (a tree, an epoch), on all folds in step.
@@ -262,6 +272,7 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self.error_score = error_score
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X, y, *, sample_weight=None, groups=None):
         """Search, and make the model of the best candidate.
 
@@ -293,7 +304,8 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._check_parameters()
         settings = find_settings(self.param_grid)
         plan = self._make_plan(X, y, sample_weight, groups)
-        finished = run_search(self, settings, plan)
+        callbacks = SearchCallbacks(self, plan.data, len(settings))
+        finished = run_search(self, settings, plan, callbacks)
         if self.refit == "folds":
             train_members(finished, plan)
         self._set_results(finished, plan)
@@ -309,6 +321,9 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             self._average(best)
         elif self.refit:
             self._train_on_all(model, best, plan)
+        callbacks.finished(
+            lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
+        )
 
     def _check_parameters(self):
         params = self.get_params(deep=False)
