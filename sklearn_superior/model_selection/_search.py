@@ -21,15 +21,12 @@ from sklearn_superior.early_stopping._training import (
     check_scorer,
     warn_of_scores,
 )
-from sklearn_superior.metrics import fit_temperature, scale_temperature
-from sklearn_superior.model_selection._candidate import (
-    Plan,
-    training_loss,
-    training_sample,
-)
+from sklearn_superior.metrics import scale_temperature
+from sklearn_superior.model_selection._candidate import Plan
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
 from sklearn_superior.model_selection._folds import split_in_two
+from sklearn_superior.model_selection._refit import find_temperature, train_on_all
 from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
 from sklearn_superior.model_selection._search_run import run_search, train_members
 from sklearn_superior.model_selection._settings import find_settings
@@ -40,7 +37,6 @@ from sklearn_superior.utils._sklearn_compat import (
     CallbackSupportMixin,
     StrOptions,
     check_parameters,
-    take_rows,
     with_callbacks,
 )
 from sklearn_superior.utils._warnings import warn
@@ -295,7 +291,7 @@ class StagedSearchCV(
         self : object
         """
         with all_or_nothing(self):
-            for name in ("best_estimator_", "estimators_", "refit_time_"):
+            for name in ("best_estimator_", "estimators_", "refit_time_", *_STATE):
                 vars(self).pop(name, None)
             self._fit(X, y, sample_weight, groups)
         return self
@@ -320,7 +316,10 @@ class StagedSearchCV(
         if self.refit == "folds":
             self._average(best)
         elif self.refit:
-            self._train_on_all(model, best, plan)
+            start = perf_counter()
+            self.best_estimator_ = train_on_all(model, best, plan)
+            self._own_classes = model.columns_of(self.best_estimator_)
+            self.refit_time_ = perf_counter() - start
         callbacks.finished(
             lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
         )
@@ -388,32 +387,7 @@ class StagedSearchCV(
             np.empty((0, n_folds)) if c is None else c.stage_scores for c in candidates
         ]
         self.oof_proba_ = best.oof_proba
-        self.temperature_ = self._find_temperature(plan, best)
-
-    def _find_temperature(self, plan, best):
-        """Return the best temperature for the out-of-fold probabilities."""
-        scorer = next(iter(plan.scorers.values()))
-        if self.calibration is None or (
-            self.calibration == "auto" and not _is_refined(scorer)
-        ):
-            return 1.0
-        y, weight = plan.data.y, plan.data.sample_weight
-        rows = ~np.isnan(best.oof_proba).any(axis=1)
-        for train, test in plan.folds:
-            # Rows of classes that a fold does not know say nothing of its forecasts.
-            rows[test[~np.isin(y[test], y[train])]] = False
-        if weight is not None:
-            rows &= weight > 0
-        if not rows.any():
-            return 1.0
-        options = getattr(scorer, "options", {})
-        return fit_temperature(
-            y[rows],
-            best.oof_proba[rows],
-            sample_weight=None if weight is None else weight[rows],
-            labels=plan.classes,
-            **{k: v for k, v in options.items() if k == "prior_scale"},
-        )
+        self.temperature_ = find_temperature(self.calibration, plan, best)
 
     def _average(self, best):
         self.estimators_ = [estimator for estimator, _ in best.members]
@@ -423,32 +397,6 @@ class StagedSearchCV(
             member_classes=[classes for _, classes in best.members],
             temperature=self.temperature_,
         )
-
-    def _train_on_all(self, model, best, plan):
-        """Train the best candidate on all rows, for the chosen number of stages."""
-        start = perf_counter()
-        rows = training_sample(plan.data, np.arange(len(plan.data.y)))
-        X_seen = take_rows(plan.data.X, rows)
-        model.prepare(plan.data, X_seen, plan.classes)
-        unit, n_stages = model.stages.unit, best.best_iteration + 1
-        y_proba = model.train_to(best.best_iteration)
-        self.best_estimator_ = model.estimator()
-        self._own_classes = model.columns_of(self.best_estimator_)
-        self.refit_time_ = perf_counter() - start
-        difference = model.differs(self.best_estimator_, X_seen, y_proba)
-        if difference:
-            raise ValueError(
-                "The model that would be kept does not predict as it did after its "
-                f"last {unit}, but {difference}. {model.stages.known_causes}"
-            )
-        loss, of_folds = training_loss(plan, rows, y_proba), best.train_losses
-        if not loss <= 1.5 * of_folds.max() + 0.1 * _entropy(plan.data):
-            warn(
-                f"After {n_stages} {unit}s the model that is trained on all rows has a "
-                f"log loss of {loss:.3g} on them, the models of the folds have "
-                f"{of_folds.min():.3g} to {of_folds.max():.3g} on theirs: its training "
-                "has gone astray. Use refit='folds', or a smaller learning rate."
-            )
 
     @available_if(_has_model)
     def predict_proba(self, X):
@@ -535,11 +483,6 @@ def find_scorers(scoring):
     }
 
 
-def _is_refined(scorer):
-    function = getattr(scorer, "score_function", None)
-    return any(getattr(function, name, False) for name in ("is_refined", "refined"))
-
-
 def _requested(scorer, weight):
     """Return the weights, unless metadata routing says that a scorer wants none."""
     if not (get_config()["enable_metadata_routing"] and weight is not None):
@@ -560,11 +503,3 @@ def _warn_of_missing_classes(plan):
             f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
             "probability 0 there."
         )
-
-
-def _entropy(data):
-    """Return the log loss of the shares of the classes as a forecast."""
-    _, codes = np.unique(data.y, return_inverse=True)
-    share = np.bincount(codes, weights=data.sample_weight)
-    share = share[share > 0] / share.sum()
-    return float(-np.sum(share * np.log(share)))
