@@ -9,6 +9,7 @@ from collections import deque
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Thread
+from time import sleep
 
 from sklearn import config_context, get_config
 
@@ -143,8 +144,17 @@ def _next_step(workers, verdict, events, n_at_once):
 
 
 def _end(workers):
-    started = [worker for worker in workers if worker.ident is not None]
-    for worker in started:
+    for worker in workers:
         worker.cancel()
-    for worker in started:
-        worker.join()
+    for worker in workers:
+        _join(worker)
+
+
+def _join(worker):
+    """Wait until a thread has ended, also one that Ctrl-C found while it started."""
+    for _ in range(10):
+        try:
+            worker.join()
+            return
+        except RuntimeError:  # not started, or not yet; it would end at once
+            sleep(0.001)

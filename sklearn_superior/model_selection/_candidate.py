@@ -73,13 +73,13 @@ class Plan:
     def __getstate__(self):  # for other processes
         return vars(self) | {"on_stage": None}
 
-    def make_scorer(self, name, fold):
-        """Return what scores the probabilities of a fold's test rows."""
+    def make_scorer(self, name, fold, X_test=None):
+        """Return what scores the probabilities of a fold's test rows, `X_test`."""
         rows, weight = self.folds[fold][1], self.weights[name]
         return StageScorer(
             self.scorers[name],
             self.classes,
-            take_rows(self.data.X, rows),
+            take_rows(self.data.X, rows) if X_test is None else X_test,
             self.data.y[rows],
             None if weight is None else weight[rows],
         )
@@ -191,10 +191,13 @@ class _Fold:
         self.known_rows = training_sample(plan.data, self.train_rows)
         # One pass predicts both: what is scored, and some rows that are trained on.
         seen = np.concatenate([self.test_rows, self.known_rows])
-        self.model.prepare(
-            plan.data.take(self.train_rows), take_rows(plan.data.X, seen), plan.classes
+        X_seen = take_rows(plan.data.X, seen)
+        self.model.prepare(plan.data.take(self.train_rows), X_seen, plan.classes)
+        self.score = plan.make_scorer(
+            next(iter(plan.scorers)),
+            self.number,
+            take_rows(X_seen, slice(0, self.n_test)),  # of an array, no copy
         )
-        self.score = plan.make_scorer(next(iter(plan.scorers)), self.number)
         self.model.fit(lambda y_proba: self._on_stage(y_proba, meet))
         self.fit_time += perf_counter() - self._since
         if self.n_stages == 0:

@@ -1,5 +1,6 @@
 """The folds of a cross-validation, by the numbers of their rows."""
 
+from collections.abc import Iterable
 from itertools import combinations
 from numbers import Integral
 
@@ -12,6 +13,20 @@ def find_splitter(cv, y, groups):
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         cv = StratifiedGroupKFold(5 if cv is None else cv)
     return check_cv(cv, y, classifier=True)
+
+
+def split_in_two(cv, X, y, groups):
+    """Return the rows to train on and the rows to test on, of each fold."""
+    if not hasattr(cv, "split") and isinstance(cv, Iterable):
+        cv = list(cv)
+        n_parts = {len(parts) for parts in cv}
+        if n_parts - {2}:
+            raise ValueError(
+                "The 'cv' parameter must give two parts in every fold, the rows to "
+                f"train on and the rows to test on. Got {sorted(n_parts)} parts."
+            )
+    folds = find_splitter(cv, y, groups).split(X, y, groups)
+    return check_folds(list(folds), len(y), ("training", "test"))
 
 
 def check_folds(folds, n_rows, names):

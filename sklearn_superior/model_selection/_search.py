@@ -18,33 +18,30 @@ from sklearn_superior.early_stopping._training import (
     StagedModel,
     align_columns,
     all_or_nothing,
-    best_temperature,
-    calibrates,
     check_scorer,
-    temperature_options,
     warn_of_scores,
 )
 from sklearn_superior.metrics import scale_temperature
-from sklearn_superior.model_selection._candidate import (
-    Plan,
-    training_loss,
-    training_sample,
-)
+from sklearn_superior.model_selection._candidate import Plan
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
-from sklearn_superior.model_selection._folds import check_folds, find_splitter
+from sklearn_superior.model_selection._folds import split_in_two
+from sklearn_superior.model_selection._refit import find_temperature, train_on_all
+from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
 from sklearn_superior.model_selection._search_run import run_search, train_members
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.utils._probabilistic import WrapperMixin
 from sklearn_superior.utils._rows import Rows, check_groups, check_target
 from sklearn_superior.utils._sklearn_compat import (
+    CallbackSupportMixin,
     StrOptions,
     check_parameters,
-    take_rows,
+    with_callbacks,
 )
 from sklearn_superior.utils._warnings import warn
 
+_STATE = ("_own_classes",)  # what `fit` sets without the underscore at the end
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
@@ -58,7 +55,7 @@ _CONSTRAINTS = {
 
 def _has_model(search):
     """Say why there are no predictions, if none are meant to be."""
-    if search.refit is False:
+    if not search.refit:
         raise AttributeError(
             "This StagedSearchCV was made with refit=False, so that it has no model to "
             "predict with. Use refit='all' or 'folds', or train an estimator with "
@@ -67,7 +64,13 @@ def _has_model(search):
     return True
 
 
-class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class StagedSearchCV(
+    CallbackSupportMixin,
+    WrapperMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
     """Choose parameters and the number of stages by cross-validation.
 
     The classifier is trained stage by stage (a tree, an epoch), on all folds in step.
@@ -264,6 +267,7 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self.error_score = error_score
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X, y, *, sample_weight=None, groups=None):
         """Search, and make the model of the best candidate.
 
@@ -286,7 +290,7 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self : object
         """
         with all_or_nothing(self):
-            for name in ("best_estimator_", "estimators_", "refit_time_"):
+            for name in ("best_estimator_", "estimators_", "refit_time_", *_STATE):
                 vars(self).pop(name, None)
             self._fit(X, y, sample_weight, groups)
         return self
@@ -295,7 +299,8 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._check_parameters()
         settings = find_settings(self.param_grid)
         plan = self._make_plan(X, y, sample_weight, groups)
-        finished = run_search(self, settings, plan)
+        callbacks = SearchCallbacks(self, plan.data, len(settings))
+        finished = run_search(self, settings, plan, callbacks)
         if self.refit == "folds":
             train_members(finished, plan)
         self._set_results(finished, plan)
@@ -310,7 +315,13 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if self.refit == "folds":
             self._average(best)
         elif self.refit:
-            self._train_on_all(model, best, plan)
+            start = perf_counter()
+            self.best_estimator_ = train_on_all(model, best, plan)
+            self._own_classes = model.columns_of(self.best_estimator_)
+            self.refit_time_ = perf_counter() - start
+        callbacks.finished(
+            lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
+        )
 
     def _check_parameters(self):
         params = self.get_params(deep=False)
@@ -337,13 +348,11 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         y, weight, self.classes_ = check_target(y, sample_weight)
         groups = check_groups(groups, y)
-        splitter = find_splitter(self.cv, y, groups)
-        folds = list(splitter.split(X, y, groups))
         scorers = find_scorers(self.scoring)
         plan = Plan(
             Rows(X, y, weight),
             self.classes_,
-            check_folds(folds, len(y), ("training", "test")),
+            split_in_two(self.cv, X, y, groups),
             scorers,
             {name: _requested(scorer, weight) for name, scorer in scorers.items()},
             self.n_iter_no_change,
@@ -377,29 +386,7 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             np.empty((0, n_folds)) if c is None else c.stage_scores for c in candidates
         ]
         self.oof_proba_ = best.oof_proba
-        self.temperature_ = self._find_temperature(plan, best)
-
-    def _find_temperature(self, plan, best):
-        """Return the best temperature for the out-of-fold probabilities."""
-        scorer = next(iter(plan.scorers.values()))
-        if not calibrates(self.calibration, scorer):
-            return 1.0
-        y, weight = plan.data.y, plan.data.sample_weight
-        rows = ~np.isnan(best.oof_proba).any(axis=1)
-        for train, test in plan.folds:
-            # Rows of classes that a fold does not know say nothing of its forecasts.
-            rows[test[~np.isin(y[test], y[train])]] = False
-        if weight is not None:
-            rows &= weight > 0
-        if not rows.any():
-            return 1.0
-        return best_temperature(
-            y[rows],
-            best.oof_proba[rows],
-            plan.classes,
-            None if weight is None else weight[rows],
-            **temperature_options(scorer),
-        )
+        self.temperature_ = find_temperature(self.calibration, plan, best)
 
     def _average(self, best):
         self.estimators_ = [estimator for estimator, _ in best.members]
@@ -409,32 +396,6 @@ class StagedSearchCV(WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             member_classes=[classes for _, classes in best.members],
             temperature=self.temperature_,
         )
-
-    def _train_on_all(self, model, best, plan):
-        """Train the best candidate on all rows, for the chosen number of stages."""
-        start = perf_counter()
-        rows = training_sample(plan.data, np.arange(len(plan.data.y)))
-        X_seen = take_rows(plan.data.X, rows)
-        model.prepare(plan.data, X_seen, plan.classes)
-        unit, n_stages = model.stages.unit, best.best_iteration + 1
-        y_proba = model.train_to(best.best_iteration)
-        self.best_estimator_ = model.estimator()
-        self._own_classes = model.columns_of(self.best_estimator_)
-        self.refit_time_ = perf_counter() - start
-        difference = model.differs(self.best_estimator_, X_seen, y_proba)
-        if difference:
-            raise ValueError(
-                "The model that would be kept does not predict as it did after its "
-                f"last {unit}, but {difference}. {model.stages.known_causes}"
-            )
-        loss, of_folds = training_loss(plan, rows, y_proba), best.train_losses
-        if not loss <= 1.5 * of_folds.max() + 0.1 * _entropy(plan.data):
-            warn(
-                f"After {n_stages} {unit}s the model that is trained on all rows has a "
-                f"log loss of {loss:.3g} on them, the models of the folds have "
-                f"{of_folds.min():.3g} to {of_folds.max():.3g} on theirs: its training "
-                "has gone astray. Use refit='folds', or a smaller learning rate."
-            )
 
     @available_if(_has_model)
     def predict_proba(self, X):
@@ -540,11 +501,3 @@ def _warn_of_missing_classes(plan):
             f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
             "probability 0 there."
         )
-
-
-def _entropy(data):
-    """Return the log loss of the shares of the classes as a forecast."""
-    _, codes = np.unique(data.y, return_inverse=True)
-    share = np.bincount(codes, weights=data.sample_weight)
-    share = share[share > 0] / share.sum()
-    return float(-np.sum(share * np.log(share)))

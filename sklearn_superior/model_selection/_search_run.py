@@ -46,7 +46,7 @@ class Finished:
         return self.candidates[self.index]
 
 
-def run_search(search, settings, plan):
+def run_search(search, settings, plan, callbacks):
     """Train the candidates of a search; return those that were finished.
 
     Parameters
@@ -59,6 +59,9 @@ def run_search(search, settings, plan):
 
     plan : Plan
         What the candidates have in common.
+
+    callbacks : SearchCallbacks
+        Is told of each candidate.
 
     Returns
     -------
@@ -89,6 +92,8 @@ def run_search(search, settings, plan):
                 raise error
             else:
                 errors[number] = error
+            if callbacks.candidate_done() and found:
+                break
     except KeyboardInterrupt:
         if not found:
             raise

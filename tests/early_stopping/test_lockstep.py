@@ -196,3 +196,22 @@ def test_tasks_can_run_in_step_inside_another_thread():
     thread.start()
     thread.join()
     assert found == [["ended", "ended"]]
+
+
+@pytest.mark.parametrize("has_started", [False, True])
+def test_an_error_while_threads_start_leaves_none(monkeypatch, has_started):
+    start, n_starts = threading.Thread.start, []
+
+    def interrupted(thread):
+        n_starts.append(thread)
+        if len(n_starts) == 2:
+            if has_started:
+                start(thread)
+            raise KeyboardInterrupt
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_in_step([counter(5)] * 3, lambda _: False)
+    assert len(n_starts) == 2
+    assert not any(thread.is_alive() for thread in n_starts)

@@ -210,28 +210,6 @@ def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
     assert search.score(X, y) == named(search, X, y)
 
 
-@pytest.mark.parametrize(
-    ("scoring", "calibration", "fitted"),
-    [
-        (None, "auto", True),
-        ("refined_log_loss", "auto", True),
-        ("neg_refined_brier_score", "auto", True),
-        ("log_loss", "auto", False),
-        ("accuracy", "auto", False),
-        ("accuracy", "temperature", True),
-        (None, None, False),
-        (["refined_log_loss", "accuracy"], "auto", True),
-        (["accuracy", "refined_log_loss"], "auto", False),
-    ],
-)
-def test_which_rules_ship_a_temperature(scoring, calibration, fitted):
-    X, y = data("binary")
-    search = StagedSearchCV(
-        small(), scoring=scoring, calibration=calibration, cv=CV
-    ).fit(X, y)
-    assert (search.temperature_ != 1.0) == fitted
-
-
 def test_every_candidate_is_trained_with_its_parameters():
     X, y = data()
     grid = {"learning_rate": [0.05, 0.5], "n_estimators": [5, 12]}
@@ -596,25 +574,6 @@ def test_warnings_of_the_budget_and_of_equal_scores():
         StagedSearchCV(small(), cv=CV, scoring=same).fit(X, y)
 
 
-class Diverging(GradientBoostingClassifier):
-    """Learns wrongly from many rows."""
-
-    def fit(self, X, y, **options):
-        if len(X) == 300:
-            y = np.roll(y, 1)
-        return super().fit(X, y, **options)
-
-
-def test_a_refit_that_goes_astray_warns():
-    X, y = data("binary")
-    order = np.argsort(y, kind="stable")
-    X, y = X[order], np.tile([0, 1], 150)
-    X[:, 0] = y + 0.1 * X[:, 0]
-    model = Diverging(n_estimators=15, random_state=0)
-    with pytest.warns(UserWarning, match="its training has gone astray.*refit='folds'"):
-        StagedSearchCV(model, cv=CV).fit(X, y)
-
-
 def test_nested_use():
     X, y = data("binary")
     search = StagedSearchCV(small(n_estimators=5), {"max_depth": [1, 2]}, cv=3)
@@ -649,6 +608,7 @@ def test_nested_use():
         ({"checkpoint_dir": ""}, "'checkpoint_dir' parameter"),
         ({"cv": []}, "'cv' parameter|least one fold"),
         ({"cv": [([0, 1], [1, 2])]}, "without common rows"),
+        ({"cv": [([0, 1], [2], [3])]}, r"two parts in every fold.*Got \[3\] parts"),
     ],
 )
 def test_parameters_are_checked(options, message):
