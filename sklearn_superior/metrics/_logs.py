@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sklearn_superior.metrics._search import best_inverse, best_with_prior
+from sklearn_superior.metrics._best_temperature import best_inverse, best_with_prior
 from sklearn_superior.metrics._validation import as_dtype
 from sklearn_superior.utils._sklearn_compat import to_numpy
 

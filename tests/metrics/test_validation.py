@@ -197,7 +197,7 @@ BAD_DATA = {
 
 @every_function
 @pytest.mark.parametrize("case", BAD_DATA)
-def test_bad_data(function, case):
+def test_bad_data_is_refused(function, case):
     y_true, y_proba, options, error, message = BAD_DATA[case]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -345,7 +345,7 @@ def test_narrow_labels_that_are_no_classes(dtype, bad, labels):
 @pytest.mark.parametrize("n_classes", [3, 40])
 @pytest.mark.parametrize("dtype", [">i8", ">i2", ">u4", "<i8"])
 @pytest.mark.parametrize("first", [0, 1])
-def test_byte_orders(n_classes, dtype, first):
+def test_labels_of_any_byte_order_are_read(n_classes, dtype, first):
     y_index, y_proba = random_forecast(np.random.default_rng(0), 120, n_classes)
     expected = penalized_brier_score_loss(y_index, y_proba)
     y_true = (y_index + first).astype(dtype)
@@ -434,7 +434,7 @@ def test_tensors_that_hold_no_real_numbers(kind, dispatch):
         penalized_brier_score_loss(Y, y_proba)
 
 
-def test_float8_of_numpy():
+def test_floats_of_eight_bits_are_refused():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     with pytest.raises(TypeError, match="y_proba must hold .*float8"):
         penalized_brier_score_loss(Y, Q.astype(ml_dtypes.float8_e4m3fn))
@@ -455,7 +455,7 @@ def test_tensors_that_require_a_gradient(dispatch):
 
 
 @every_function
-def test_several_outputs(function):
+def test_several_outputs_are_refused(function):
     several = np.array([[0, 2, 1], [1, 1, 0], [2, 0, 1]])
     with pytest.raises(ValueError, match="y_true .* several outputs .* not supported"):
         function(several, Q)

@@ -124,7 +124,7 @@ def test_categories_of_any_type():
     ]
 
 
-def test_masked_arrays():
+def test_masked_values_are_an_error_a_mask_or_nan():
     masked = np.ma.masked_equal(np.array([[1, 2], [3, 4]], dtype=np.int32), 3)
     with pytest.raises(ValueError, match="X must not have masked values"):
         read_array(masked, "X")
@@ -189,6 +189,6 @@ def test_text_is_read_as_it_was():
         (["a", 1], TypeError, "labels of one type. Got 1 beside text"),
     ],
 )
-def test_what_is_no_array(values, error, message):
+def test_what_is_no_array_is_refused(values, error, message):
     with pytest.raises(error, match=message):
         read_array(values, "y")
