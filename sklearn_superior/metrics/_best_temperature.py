@@ -13,8 +13,8 @@ LOW, HIGH = 1e-6, 1e6
 _MAX_STEPS = 200
 # Steps without a change of sign after which the search tries the end of the range.
 _PATIENCE = 8
-# How finely places are looked at where a better minimum could be, and the part around
-# the known minimum where none is looked for.
+# Number of points at which a better minimum is looked for, and the distance from the
+# known minimum within which none is.
 _N_PLACES = 257
 _NEIGHBOURHOOD = 0.02
 

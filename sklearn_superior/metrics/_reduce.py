@@ -57,7 +57,7 @@ _DEVICE_BLOCK = 1 << 19
 # Vectors with one number for each row of a block must fit the cache, too.
 _HOST_ROWS = 1 << 14
 # With fewer classes a block is transposed, so that operations run over many rows at
-# once; from so many on, operations along the rows are as fast.
+# once. With this number or more, operations along the rows are as fast.
 _MANY_CLASSES = 32
 
 
@@ -187,6 +187,18 @@ class LossSums:
 
 # The numbers of a `LossSums` besides the losses.
 NUMBERS = tuple(LossSums.__slots__[1:])
+
+
+def extremes(forecast):
+    """Return what the values of a forecast are checked by, without any losses."""
+    xp, proba, weight = forecast.xp, forecast.proba, forecast.sample_weight
+    sums = LossSums((), weight=float(forecast.n_samples))
+    sums.low, sums.high = float(xp.min(proba)), float(xp.max(proba))
+    sums.n_invalid = int(forecast.n_invalid)
+    if weight is not None:
+        sums.low_weight = float(xp.min(weight))
+        sums.weight = float(xp.sum(as_dtype(weight, forecast.dtype, xp)))
+    return sums
 
 
 def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
@@ -330,11 +342,7 @@ class PreparedLosses:
         )
         if class_weight is not None:
             weigh_classes(self._forecast, class_weight)
-        weight = self._forecast.sample_weight
-        sums = LossSums((), weight=float(len(y_true)))
-        if weight is not None:
-            sums.weight = float(np.sum(weight, dtype=float))
-            sums.low_weight = np.min(weight)
+        sums = extremes(self._forecast)
         sums.check()
         self._weight = sums.weight
         self._is_first = True
@@ -409,18 +417,9 @@ class _Block:
         )
 
     def _split_on_device(self, forecast):
-        xp, dtype = forecast.xp, forecast.dtype
-        if self.proba.ndim == 2:
-            q = xp.astype(xp.permute_dims(self.proba, (1, 0)), dtype)
-        else:
-            p = xp.astype(self.proba, dtype)
-            q = xp.stack([1 - p, p] if forecast.positive else [p, 1 - p])
-        numbers = xp.arange(forecast.n_classes, device=forecast.device)
-        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.y_index, (1, -1))
-        zeros = xp.zeros_like(q)
-        self.p_true = xp.sum(xp.where(is_true, q, zeros), axis=0)
-        self.p_rest = xp.where(is_true, zeros, q)
-        self.top_rest = xp.max(self.p_rest, axis=0)
+        q = forecast.columns_on_device(self.proba)
+        self.p_true, self.p_rest = forecast.split_on_device(q, self.y_index)
+        self.top_rest = forecast.xp.max(self.p_rest, axis=0)
 
     def wrong(self, ties, xp):
         """Share of the penalty that each row is charged: 0, 1 or, split, between."""

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_superior.metrics._columns import (
     check_declared,
     classes_on_host,
-    labels_of,
     not_among,
     union,
     with_all_classes,
@@ -162,25 +161,21 @@ class _PenalizedScorer(ProbabilityScorer):
         is_single = len(classes) == 1
         y_proba = estimator.predict_proba(X) if is_single else predict_proba()
         declared = () if declared is None else declared
-        if is_single:
-            _check_two_classes(estimator, classes, declared, y_true)
         pos_label = classes[-1] if np.ndim(y_proba) == 1 else None
         labels, y_proba = with_all_classes(
             y_true, y_proba, classes, pos_label, declared
         )
+        if len(labels) == 1:
+            raise ValueError(
+                f"{type(estimator).__name__} knows a single class, {shown(classes)}, "
+                "and y_true has no other: the loss needs two. Declare all classes with "
+                "get_scorer(name, labels=...)."
+            )
         inputs = {"labels": labels, "pos_label": pos_label}
         inputs["sample_weight"] = options.pop("sample_weight", None)
         inputs["class_weight"] = options.pop("class_weight", None)
         loss = self.score_function.loss(**options)
         return mean_loss(loss, y_true, y_proba, **inputs)
-
-    def prepare(self, classes, y_true, sample_weight=None):
-        """Check labels and weights once; return a function of probabilities alone.
-
-        This is `prepare_all` of one scorer.
-        """
-        scores = self.prepare_all([self], classes, y_true, sample_weight)
-        return lambda y_proba: scores(y_proba)[0]
 
     @staticmethod
     def prepare_all(scorers, classes, y_true, sample_weight=None):
@@ -263,17 +258,6 @@ def _classes_of(estimator):
             "one output can be scored."
         )
     return classes_on_host(classes)
-
-
-def _check_two_classes(estimator, classes, declared, y_true):
-    if len(union(classes, check_declared(declared, classes))) > 1:
-        return
-    if len(not_among(labels_of(y_true, classes), classes)) == 0:
-        raise ValueError(
-            f"{type(estimator).__name__} knows a single class, {shown(classes)}, and "
-            "y_true has no other: the loss needs two. Declare all classes with "
-            "get_scorer(name, labels=...)."
-        )
 
 
 def _make_scorer(rule, **options):

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn import get_config
 
 from sklearn_superior.metrics._rules import PRIOR_SCALE, Loss
+from sklearn_superior.utils._rows import is_missing
 from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
     move_to,
@@ -25,9 +26,9 @@ from sklearn_superior.utils._tables import read_array, read_numbers
 from sklearn_superior.utils._warnings import warn
 
 _TIES = ("first", "split", "correct")
-# Labels are read in pieces of so many rows, to need little memory.
+# Rows of labels that are read at once, which bounds the memory.
 _ROWS = 1 << 16
-# Integer labels that span at most so many values are counted, not sorted.
+# Integer labels in a range below this are counted; all others are sorted.
 _SMALL_RANGE = 1 << 12
 
 _NOT_ONE_HOT = (
@@ -55,6 +56,21 @@ class Forecast:
     # On a device: the number of rows without a valid label, and what is wrong there.
     n_invalid: Any = 0
     label_error: str = ""
+
+    def columns_on_device(self, proba):
+        """Return some rows of `proba` transposed, with a row for each class."""
+        xp, q = self.xp, self.xp.astype(proba, self.dtype)
+        if q.ndim == 2:
+            return xp.permute_dims(q, (1, 0))
+        return xp.stack([1 - q, q] if self.positive else [q, 1 - q])
+
+    def split_on_device(self, columns, y_index):
+        """Return the values of the true classes, and all with 0 in their place."""
+        xp, zeros = self.xp, self.xp.zeros_like(columns)
+        numbers = xp.arange(self.n_classes, device=self.device)
+        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(y_index, (1, -1))
+        of_true = xp.sum(xp.where(is_true, columns, zeros), axis=0)
+        return of_true, xp.where(is_true, zeros, columns)
 
 
 def check_options(
@@ -456,7 +472,7 @@ def _offset(labels, low):
 
 
 def _sorted_objects(values, name):
-    if any(_is_missing(value) for value in values):
+    if any(is_missing(value) for value in values):
         raise ValueError(f"{name} must not contain missing values.")
     try:
         ordered = sorted(values)
@@ -465,13 +481,6 @@ def _sorted_objects(values, name):
     array = np.empty(len(ordered), dtype=object)
     array[:] = ordered
     return array
-
-
-def _is_missing(value):
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # comparisons with pandas.NA are neither true nor false
-        return True
 
 
 def encode_labels(y_true, classes):

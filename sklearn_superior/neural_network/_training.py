@@ -11,11 +11,11 @@ from threading import Lock, current_thread, main_thread
 import numpy as np
 import torch
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
 from torch.nn import functional as F
 
 from sklearn_superior.neural_network._cnn_module import seed_dropout
 from sklearn_superior.neural_network._optimizers import make_optimizer
+from sklearn_superior.utils._parallel import limit_threads
 
 # Values of the input that are predicted at once: bounds the memory, fits the caches.
 _EVALUATION_SIZE = 2**17
@@ -25,11 +25,11 @@ _init_lock = Lock()
 
 @contextmanager
 def use_threads(n_jobs):
-    """Compute with so many threads in the calling thread, and leave others alone."""
+    """Limit the threads of torch in this context, for the calling thread alone."""
     n_threads = min(effective_n_jobs(n_jobs), torch.get_num_threads())
     if current_thread() is not main_thread():  # others are likely to be at work, too
         n_threads = 1
-    with threadpool_limits(limits=n_threads, user_api="openmp"):
+    with limit_threads(n_threads):
         yield
 
 

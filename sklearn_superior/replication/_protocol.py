@@ -219,7 +219,7 @@ def make_jobs(
 
 
 def spread_folds(dataset, n_folds):
-    """Return the numbers of so many folds of a data set, spread evenly over all."""
+    """Choose `n_folds` of the folds of a data set, spread evenly; return numbers."""
     n_blocks = {d.name: sum(d.blocks) for d in list_paper_datasets()} | {SYNTHETIC: 10}
     n = min(n_folds, n_blocks[dataset])
     return [k * n_blocks[dataset] // n for k in range(n)]

@@ -1,9 +1,9 @@
 """Records on disk: one compressed file for each data set, one line for each training.
 
 A line is a record as JSON, with a checksum. To add a record, the file is written anew
-under a lock and replaced as a whole, so that several runs may share a folder. What a
-run is training it holds a lock on, its claim, which the system releases when the
-process ends, however it ends.
+under a lock and replaced as a whole, so that several runs may share a folder. A run
+claims a training by a lock, which the system releases when the process ends, whatever
+ends it.
 """
 
 import gzip

@@ -100,7 +100,7 @@ def test_declared_labels_of_another_type_are_refused(labels):
     with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
         scorer(model, X, y)
     with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
-        scorer.prepare(model.classes_, y)
+        scorer.prepare_all([scorer], model.classes_, y)
 
 
 @pytest.mark.parametrize("declared", [None, [0, 1, 2, 3, 4]])

@@ -12,8 +12,7 @@ from sklearn_superior.metrics import (
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
 )
-from sklearn_superior.metrics._d2 import D2_SCORES
-from tests.metrics.forecasts import random_forecast
+from tests.metrics.forecasts import D2_SCORES, random_forecast
 
 
 def test_d2_without_penalty_is_scikit_learns():

@@ -418,10 +418,10 @@ def test_balanced_classes_weigh_as_in_scikit_learn(name, weighted, labels):
     expected = get_scorer(name)(model, X, target, sample_weight=balanced)
     assert_allclose(scorer(model, X, target, **given_weight), expected)
     if labels == "text":
-        prepared = scorer.prepare(
-            model.classes_, target, given_weight.get("sample_weight")
+        prepared = scorer.prepare_all(
+            [scorer], model.classes_, target, given_weight.get("sample_weight")
         )
-        assert_allclose(prepared(model.predict_proba(X)), expected)
+        assert_allclose(prepared(model.predict_proba(X)), [expected])
     # Every class counts the same, however many samples it has.
     if not weighted and "refined" not in name and labels == "numbers":
         plain = get_scorer(name, labels=[0, 1, 2])

@@ -486,9 +486,9 @@ def test_refined_scorers_score_after_the_best_temperature(name):
         assert_allclose(
             scorer(model, X, labels, sample_weight=weight), -loss, rtol=1e-6
         )
-        prepared = scorer.prepare(model.classes_, labels, weight)
+        prepared = scorer.prepare_all([scorer], model.classes_, labels, weight)
         for _ in range(2):
-            assert_allclose(prepared(q), -loss, rtol=1e-6)
+            assert_allclose(prepared(q), [-loss], rtol=1e-6)
         copied = pickle.loads(pickle.dumps(scorer))
         assert copied(model, X, labels) == scorer(model, X, labels)
         by_rule = get_scorer(SCORERS[name])

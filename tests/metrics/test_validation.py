@@ -16,8 +16,7 @@ from sklearn_superior.metrics import (
     penalized_log_loss,
     superiority_rate,
 )
-from sklearn_superior.metrics._d2 import D2_SCORES
-from tests.metrics.forecasts import LOSSES, SAMPLES, random_forecast
+from tests.metrics.forecasts import D2_SCORES, LOSSES, SAMPLES, random_forecast
 
 Y = [0, 1, 2]
 Q = np.full((3, 3), 1 / 3)
