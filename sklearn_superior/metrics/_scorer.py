@@ -6,9 +6,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.metrics._columns import (
-    check_declared,
     classes_on_host,
-    not_among,
+    declared_only,
     union,
     with_all_classes,
 )
@@ -92,7 +91,7 @@ class _ScoreFunction:
             labels, y_proba = _as_certain(y_true, y_proba, labels)
         elif labels is not None:
             labels = classes_on_host(labels)
-            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label, ())
+            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label)
         return mean_loss(
             self.loss(**options),
             y_true,
@@ -160,7 +159,6 @@ class _PenalizedScorer(ProbabilityScorer):
         # scikit-learn gives no probabilities of a classifier with one class.
         is_single = len(classes) == 1
         y_proba = estimator.predict_proba(X) if is_single else predict_proba()
-        declared = () if declared is None else declared
         pos_label = classes[-1] if np.ndim(y_proba) == 1 else None
         labels, y_proba = with_all_classes(
             y_true, y_proba, classes, pos_label, declared
@@ -203,10 +201,8 @@ class _PenalizedScorer(ProbabilityScorer):
         groups = {}
         for k, scorer in enumerate(scorers):
             options = scorer.options
-            declared = options.pop("labels", None)
+            added = declared_only(options.pop("labels", None), classes)
             weights = options.pop("class_weight", None)
-            declared = check_declared(() if declared is None else declared, classes)
-            added = not_among(declared, classes)
             key = repr((added.tolist(), weights))
             _, losses, places = groups.setdefault(key, ((added, weights), [], []))
             losses.append(scorer.score_function.loss(**options))

@@ -338,11 +338,10 @@ def _check_weight(sample_weight, n_samples, xp):
 # ------------------------------------------------------------------------- labels
 
 
-def shown(labels, most=10):
-    """Print labels for a message, shortened when there are many."""
-    values = labels.tolist()
-    dots = ", …" if len(values) > most else ""
-    return "[" + ", ".join(map(repr, values[:most])) + dots + "]"
+def shown(labels):
+    """Return labels as text for a message, the first ten if there are more."""
+    dots = ", …" if len(labels) > 10 else ""
+    return "[" + ", ".join(map(repr, labels[:10].tolist())) + dots + "]"
 
 
 def _check_classes(y_true, y_xp, y_proba, labels):
