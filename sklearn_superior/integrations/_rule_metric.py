@@ -48,7 +48,7 @@ class RuleMetric:
 
     @property
     def is_refined(self):
-        """Whether the rule is one after recalibration."""
+        """Whether the rule is a refined one."""
         return self.rule.startswith("refined_")
 
     def mean(self, y_true, y_proba, weight=None):
@@ -58,7 +58,7 @@ class RuleMetric:
         return float(sums.loss / sums.weight)
 
     def sums(self, y_true, y_proba, weight=None):
-        """Sum over the rows, of which there may be none."""
+        """Sum the losses of the rows; there may be none."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
             return LossSums((0.0,), weight=0.0)

@@ -194,7 +194,7 @@ def _lazy_mean_loss(
 def _as_dask_array(values, name):
     import dask
     import dask.array as da
-    from dask.delayed import Delayed  # which seems to have every attribute
+    from dask.delayed import Delayed  # it pretends to have every attribute
 
     if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):
         # Dask would merge small partitions, and not alike in all columns.

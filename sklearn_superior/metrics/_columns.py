@@ -50,7 +50,7 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared=None):
 
 
 def declared_only(declared, classes):
-    """Return the labels, of the `labels` option of a scorer, that are no classes."""
+    """Return those of the `labels` option of a scorer that are not among `classes`."""
     if declared is None:
         return classes[:0]
     declared = read_array(declared, "labels")

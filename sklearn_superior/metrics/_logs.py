@@ -15,7 +15,7 @@ from sklearn_superior.utils._sklearn_compat import to_numpy
 
 # Elements of a block: 256 KiB on the host, two of which fit the cache of a core.
 _HOST_BLOCK, _DEVICE_BLOCK = 1 << 15, 1 << 19
-# Elements that are held in memory, 32 MiB.
+# Most elements whose logarithms are kept in memory: 32 MiB.
 _MOST_HELD = 1 << 22
 
 

@@ -51,10 +51,10 @@ __all__ = [
 ]
 
 # Elements of a block: on the host 1 MiB of float64, about the cache of a core;
-# elsewhere larger, because each operation has a cost of its own.
+# on other devices larger, because it takes time to start an operation.
 _HOST_BLOCK = 1 << 17
 _DEVICE_BLOCK = 1 << 19
-# Vectors with one number for each row of a block must fit the cache, too.
+# Most rows of a block on the host: vectors of this length fit the cache, too.
 _HOST_ROWS = 1 << 14
 # With fewer classes a block is transposed, so that operations run over many rows at
 # once. With this number or more, operations along the rows are as fast.
@@ -190,7 +190,7 @@ NUMBERS = tuple(LossSums.__slots__[1:])
 
 
 def extremes(forecast):
-    """Return what the values of a forecast are checked by, without any losses."""
+    """Return sums without losses, to check the values of a forecast."""
     xp, proba, weight = forecast.xp, forecast.proba, forecast.sample_weight
     sums = LossSums((), weight=float(forecast.n_samples))
     sums.low, sums.high = float(xp.min(proba)), float(xp.max(proba))
@@ -202,7 +202,7 @@ def extremes(forecast):
 
 
 def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
-    """Weighted mean of the losses of the samples, or their sum, in three steps."""
+    """Return the weighted mean of the losses of the samples, or their weighted sum."""
     forecast = check_forecast(y_true, y_proba, **inputs)
     if class_weight is not None:
         weigh_classes(forecast, class_weight)
@@ -303,8 +303,8 @@ def _block_size(forecast):
     """Return the number of rows of a block, and memory that serves all blocks."""
     xp, n_classes = forecast.xp, forecast.n_classes
     size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
-    size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
-    # Rows must not be too few where there are many classes, nor the block too large.
+    size = 2 * size if n_classes >= _MANY_CLASSES else size  # with shorter vectors
+    # With many classes at least 256 rows, unless the block becomes too large.
     n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
     n_rows = min(n_rows, forecast.n_samples)
     if xp is not np:
@@ -384,7 +384,7 @@ class _Block:
         if self.weight is not None:
             self.weight = as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
-        if checks:  # the first to read the rows: what follows finds them in the cache
+        if checks:  # first, so that what follows finds the rows in the cache
             self.low = self.proba.min() if xp is np else xp.min(self.proba)
         if xp is np:
             self._split_on_host(forecast, *memory)
@@ -422,7 +422,7 @@ class _Block:
         self.top_rest = forecast.xp.max(self.p_rest, axis=0)
 
     def wrong(self, ties, xp):
-        """Share of the penalty that each row is charged: 0, 1 or, split, between."""
+        """Return the share of the penalty for each row; between 0 and 1 if ties split."""
         dtype = self.p_true.dtype
         is_beaten = self.p_true < self.top_rest
         is_tied = self.p_true == self.top_rest

@@ -104,7 +104,7 @@ class _ScoreFunction:
 
 
 def _as_certain(y_true, predicted, labels):
-    """Return all labels and the certain forecasts of predicted ones."""
+    """Return all labels, and predicted labels as probabilities of 0 and 1."""
     predicted = classes_on_host(predicted)
     if predicted.dtype.kind == "f" and np.any(predicted != np.floor(predicted)):
         raise ValueError(
@@ -225,7 +225,7 @@ class _PenalizedScorer(ProbabilityScorer):
 
 
 def _column_filler(classes, labels):
-    """Return a function that gives the probabilities of `classes` all columns."""
+    """Return a function that adds columns of 0 for those `labels` that lack one."""
     if len(labels) == len(classes):
         # scikit-learn's scorers get the positive class alone: use the same values.
         return (lambda q: q[:, 1]) if len(labels) == 2 else (lambda q: q)

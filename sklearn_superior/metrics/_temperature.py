@@ -23,7 +23,7 @@ from sklearn_superior.utils._sklearn_compat import (
 
 __all__ = ["fit_temperature", "scale_temperature"]
 
-# Larger ones would turn 0 into NaN.
+# The largest inverse temperature: above it 0 would become NaN.
 _MOST_INVERSE = 1e300
 # Elements that are scaled at once.
 _BLOCK = 1 << 17

@@ -85,7 +85,7 @@ def check_options(
 ):
     """Check the options of the loss of a rule; return them as a `Loss`."""
     is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
-    if not (is_name or _is_finite(penalty)):
+    if not (is_name or _is_nonnegative(penalty)):
         raise ValueError(
             "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
             f"range [0, inf). Got {penalty!r} instead."
@@ -105,7 +105,7 @@ def check_options(
     return Loss(rule, penalty, ties, scale, bool(normalize), refined, prior_scale)
 
 
-def _is_finite(value):
+def _is_nonnegative(value):
     """Tell whether a value is a number from 0 up."""
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     return is_number and 0 <= value < np.inf
@@ -113,7 +113,7 @@ def _is_finite(value):
 
 def check_prior_scale(prior_scale):
     """Return the scale of the prior of a temperature, a float or None."""
-    if prior_scale is None or (_is_finite(prior_scale) and prior_scale > 0):
+    if prior_scale is None or (_is_nonnegative(prior_scale) and prior_scale > 0):
         return None if prior_scale is None else float(prior_scale)
     raise ValueError(
         "The 'prior_scale' parameter must be None or a float in the range (0, inf). "
@@ -127,7 +127,7 @@ def check_class_weight(class_weight):
         is_valid = class_weight in (None, "balanced")
     else:
         is_valid = isinstance(class_weight, Mapping) and len(class_weight) > 0
-        is_valid = is_valid and all(map(_is_finite, class_weight.values()))
+        is_valid = is_valid and all(map(_is_nonnegative, class_weight.values()))
     if not is_valid:
         raise ValueError(
             "The 'class_weight' option must be 'balanced', None, or a dict from "

@@ -498,8 +498,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return data
 
     def __getstate__(self):
-        state = dict(super().__getstate__())  # a copy: it may be that of the instance
-        if "module_" in state:  # loads where the device is missing
+        state = dict(super().__getstate__())  # a copy of the instance's own
+        if "module_" in state:  # to load where the device is missing
             state["module_"] = deepcopy(self.module_).cpu()
         if "_trainer" in state and not isinstance(self._trainer, bytes):
             state["_trainer"] = torch_training().dump_tensors(self._trainer.state())

@@ -1,4 +1,4 @@
-"""From the parameters of a classifier to its network, and to predictions of it."""
+"""Makes the network of a classifier, and predicts with it."""
 
 from functools import partial
 

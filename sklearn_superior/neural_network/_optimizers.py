@@ -1,7 +1,7 @@
 """Optimizers, chosen for few passes over the weights.
 
 A step reads and writes every weight, its gradient and two moments. With small batches
-that takes longer than the gradients do, so it is worth to have it in one fused kernel.
+that takes longer than the gradients do, so a single fused kernel saves much time.
 """
 
 import torch

@@ -101,7 +101,7 @@ class CNNStages(Checkpointed, Stages):
                     break
 
     def _begin(self, X, y, sample_weight):
-        """Make the trainer, and the data as it takes it."""
+        """Make the trainer, and encode the data for it."""
         model = self.estimator
         if not self._checked:
             X, y, sample_weight, model.classes_ = check_training(

@@ -242,7 +242,7 @@ class Trainer:
         self.load_weights(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         for param, values in self.optimizer.state.items():
-            # A kernel that takes their size for granted would end the process.
+            # Fused kernels do not check shapes: a wrong one would crash the process.
             shapes = {v.shape for v in values.values() if v.ndim}
             if not shapes <= {param.shape}:
                 raise ValueError("the state of the optimizer is of another network")

@@ -25,7 +25,7 @@ class Heading:
 
     @property
     def anchor(self):
-        """What a link to the heading names."""
+        """Anchor for links to the heading."""
         return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 

@@ -34,7 +34,7 @@ SYNTHETIC = "synthetic"
 DATASETS = (SYNTHETIC, *(dataset.name for dataset in list_paper_datasets()))
 RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 PATIENCE = 10
-N_FOLDS = 5  # of a run that is not cut short
+N_FOLDS = 5  # of a full run
 FIELDS = ("job", "seed", "status", "n_rows", "seconds", "validation", "test")
 # The losses that each kind of estimator can be trained with.
 ESTIMATORS = {
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def name(self):
-        """Name that no other job has."""
+        """Unique name of the job."""
         return (
             f"{self.dataset}/{self.estimator}-{self.loss}-{self.max_iter}/"
             f"fold{self.fold:02}-repeat{self.repeat}"

@@ -10,7 +10,7 @@ _NODE = re.sub(r"\W+", "_", platform.node())
 
 
 def write_atomically(path, data):
-    """Write bytes to a file that exists afterwards either whole or as it was."""
+    """Write bytes to a file; if that fails, the file stays as it was."""
     temporary = path.with_name(
         f".{path.name}.{_NODE}-{os.getpid()}-{threading.get_ident()}.tmp"
     )

@@ -18,7 +18,7 @@ from sklearn_superior.utils._tables import read_array, read_numbers
 
 @dataclass
 class Rows:
-    """Data with labels and, maybe, weights."""
+    """Data with labels and optional weights."""
 
     X: Any
     y: np.ndarray

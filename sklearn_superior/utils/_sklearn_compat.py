@@ -141,7 +141,7 @@ class ProbabilityScorer(_BaseScorer):
 
 
 def scorer_parts(scorer):
-    """Return all that a scorer of scikit-learn is made of; None if it is not one."""
+    """Return function, sign, options and response method of a scorer, else None."""
     if not isinstance(scorer, _BaseScorer):
         return None
     return scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method
@@ -210,7 +210,7 @@ def check_parameters(caller, constraints, values):
 
 
 class _Integers(Interval):
-    """Integers, of which Python's booleans are none."""
+    """Integers, but not Python's booleans."""
 
     def is_satisfied_by(self, val):
         return not isinstance(val, bool) and super().is_satisfied_by(val)
