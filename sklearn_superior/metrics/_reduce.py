@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_superior.metrics._labels import encode_labels, unique_labels
 from sklearn_superior.metrics._logs import Logs
 from sklearn_superior.metrics._rules import column_sums
 from sklearn_superior.metrics._validation import (
@@ -27,9 +28,7 @@ from sklearn_superior.metrics._validation import (
     check_forecast,
     check_labels,
     check_options,
-    encode_labels,
     replace_proba,
-    unique_labels,
     warn_of_column_order,
     weigh_classes,
 )
@@ -422,7 +421,7 @@ class _Block:
         self.top_rest = forecast.xp.max(self.p_rest, axis=0)
 
     def wrong(self, ties, xp):
-        """Return the share of the penalty for each row; between 0 and 1 if ties split."""
+        """Return the share of the penalty for each row: 0 or 1, unless ties split."""
         dtype = self.p_true.dtype
         is_beaten = self.p_true < self.top_rest
         is_tied = self.p_true == self.top_rest

@@ -11,13 +11,13 @@ from sklearn_superior.metrics._columns import (
     union,
     with_all_classes,
 )
+from sklearn_superior.metrics._labels import shown
 from sklearn_superior.metrics._reduce import PreparedLosses, mean_loss
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._validation import (
     check_class_weight,
     check_labels,
     check_options,
-    shown,
 )
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
