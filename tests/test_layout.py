@@ -9,19 +9,6 @@ from tests.test_imports import NAME, PACKAGE, imports_of, modules
 
 TESTS = PACKAGE.parent / "tests"
 
-# Modules whose tests are elsewhere. Do not add to them: give a new module its file.
-_BOOSTING = "integrations/test_boosting_metrics.py"
-WITHOUT_A_FILE = {
-    "integrations/_rule_metric.py": _BOOSTING,
-    "integrations/catboost.py": _BOOSTING,
-    "integrations/lightgbm.py": _BOOSTING,
-    "integrations/xgboost.py": _BOOSTING,
-    "metrics/_columns.py": "metrics/test_scorer.py",
-    "metrics/_d2.py": "metrics/test_penalized.py",
-    "neural_network/_cnn_module.py": "neural_network/test_cnn.py",
-    "neural_network/_optimizers.py": "neural_network/test_training.py",
-}
-
 
 def file_of_tests(module):
     """Return where the tests of a module such as ``metrics._rules`` belong."""
@@ -31,15 +18,8 @@ def file_of_tests(module):
 
 def test_every_module_has_its_file_of_tests():
     names = [name for name, _ in modules() if not name.endswith("__init__")]
-    missing = {
-        name.replace(".", "/") + ".py"
-        for name in names
-        if not (TESTS / file_of_tests(name)).exists()
-    }
-    assert missing - set(WITHOUT_A_FILE) == set(), "these need a file of tests"
-    assert set(WITHOUT_A_FILE) - missing == set(), "these have one: shorten the list"
-    for path in WITHOUT_A_FILE.values():
-        assert (TESTS / path).exists()
+    missing = [name for name in names if not (TESTS / file_of_tests(name)).exists()]
+    assert missing == [], "these need a file of tests"
 
 
 def test_every_library_that_is_imported_is_declared():

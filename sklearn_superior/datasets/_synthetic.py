@@ -22,8 +22,8 @@ _CONSTRAINTS = {
 
 _N_HARMONICS = 3
 _PERIOD = 20  # time points in a cycle of the middle class
-_SLOW = 250  # time points over which drifts forget
-_FAST = 3  # time points over which noise forgets
+_SLOW = 250  # time points over which drifts decay
+_FAST = 3  # time points over which noise decays
 
 
 def make_motion_signals(
@@ -132,7 +132,7 @@ def make_motion_signals(
 def _make_classes(rng, n_classes, n_channels, difficulty):
     """Tempo, shape and level of each class; the harder, the more they are alike."""
     apart = 1 - 0.75 * difficulty
-    # Many classes crowd together, so that all stay slower than the sampling.
+    # Many classes are closer together, so that all stay slower than the sampling.
     spacing = apart * min(0.2, 2 / n_classes)
     rank = rng.permutation(n_classes) - (n_classes - 1) / 2
     tempo = 2 * np.pi / _PERIOD * np.exp(spacing * rank)

@@ -48,7 +48,7 @@ class RuleMetric:
 
     @property
     def is_refined(self):
-        """Whether the rule is one after recalibration."""
+        """Whether the rule is a refined one."""
         return self.rule.startswith("refined_")
 
     def mean(self, y_true, y_proba, weight=None):
@@ -58,20 +58,19 @@ class RuleMetric:
         return float(sums.loss / sums.weight)
 
     def sums(self, y_true, y_proba, weight=None):
-        """Sum over the rows, of which there may be none."""
+        """Sum the losses of the rows; there may be none."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
             return LossSums((0.0,), weight=0.0)
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-        inputs = {
-            "sample_weight": None if weight is None or len(weight) == 0 else weight,
-            "labels": np.arange(n_classes),
-        }
-        forecast = check_forecast(y_true, y_proba, **inputs)
+        if weight is not None and len(weight) == 0:  # XGBoost's way to say None
+            weight = None
+        labels = np.arange(n_classes)
+        forecast = check_forecast(y_true, y_proba, sample_weight=weight, labels=labels)
         return sum_losses(forecast, [self._loss()])
 
     def __deepcopy__(self, memo):
-        return self  # it never changes, and CatBoost copies what clone compares
+        return self  # CatBoost copies its parameters, and clone compares by identity
 
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in self._options.items())

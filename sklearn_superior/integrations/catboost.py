@@ -86,23 +86,8 @@ class EvalMetric(RuleMetric):
             return expit(scores[0])
         if self.loss_function == "MultiClassOneVsAll":
             return expit(scores.T)
-        # The gradients of the MultiClass loss add up to zero, and so do its scores.
-        # Those of two classes always do.
-        off = np.abs(scores.sum(axis=0))
-        if self.loss_function is None and len(scores) == 2:
-            raise ValueError(
-                "For two classes with a score each, pass the loss to the metric: "
-                "EvalMetric(loss_function='MultiClass') or 'MultiClassOneVsAll'."
-            )
-        if self.loss_function is None and np.any(
-            off > 1e-6 * (1 + np.abs(scores).sum(0))
-        ):
-            raise ValueError(
-                "The scores of the classes do not add up to zero, as those of the loss "
-                "MultiClass do. Pass the loss to the metric: "
-                "EvalMetric(loss_function='MultiClassOneVsAll'), or 'MultiClass' if "
-                "the data has a baseline."
-            )
+        if self.loss_function is None:
+            _check_multiclass(scores)
         return softmax(scores, axis=0).T
 
     def __repr__(self):  # noqa: D105
@@ -113,3 +98,23 @@ class EvalMetric(RuleMetric):
     def get_final_error(self, error, weight):
         """Return the mean from the two sums."""
         return error / (weight + 1e-38)
+
+
+def _check_multiclass(scores):
+    """Raise an error if the scores may not be those of the MultiClass loss.
+
+    Its gradients add up to zero, and so do its scores. With two classes those of
+    MultiClassOneVsAll do as well.
+    """
+    if len(scores) == 2:
+        raise ValueError(
+            "For two classes with a score each, pass the loss to the metric: "
+            "EvalMetric(loss_function='MultiClass') or 'MultiClassOneVsAll'."
+        )
+    if np.any(np.abs(scores.sum(axis=0)) > 1e-6 * (1 + np.abs(scores).sum(axis=0))):
+        raise ValueError(
+            "The scores of the classes do not add up to zero, as those of the loss "
+            "MultiClass do. Pass the loss to the metric: "
+            "EvalMetric(loss_function='MultiClassOneVsAll'), or 'MultiClass' if the "
+            "data has a baseline."
+        )

@@ -11,6 +11,7 @@ from operator import add
 
 import numpy as np
 
+import sklearn_superior.metrics
 from sklearn_superior.metrics._reduce import (
     LossSums,
     check_forecast,
@@ -102,47 +103,25 @@ _OPTIONS = {
 
 def _make_loss(rule):
     """Return the public function of a row of the table of rules."""
-    option = rule.options[-1]
+    signature = inspect.signature(getattr(sklearn_superior.metrics, rule.loss_name))
 
-    def loss(
-        y_true,
-        y_proba,
-        *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        **options,
-    ):
-        unknown = sorted(options.keys() - set(rule.options))
+    def loss(*args, **kwargs):
+        unknown = sorted(kwargs.keys() - set(signature.parameters))
         if unknown:
             raise TypeError(
                 f"{rule.loss_name} has the options {list(rule.options)}. Got {unknown}."
             )
-        return _lazy_mean_loss(
-            rule,
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            labels=labels,
-            pos_label=pos_label,
-            **options,
-        )
+        inputs = signature.bind(*args, **kwargs)
+        return _lazy_mean_loss(rule, *inputs.args, **inputs.kwargs)
 
     loss.__name__ = loss.__qualname__ = rule.loss_name
     loss.__doc__ = _DOC.format(
         summary=rule.loss_name.removesuffix("_loss").replace("_", " ").capitalize()
         + ("" if rule.loss_name.endswith("score_loss") else " loss"),
         name=rule.loss_name,
-        option=_OPTIONS[option],
+        option=_OPTIONS[rule.options[-1]],
     )
-    parameters = list(inspect.signature(loss).parameters.values())[:-1]
-    defaults = {"penalty": "paper", "ties": "first"}
-    defaults |= {"scale": "sum"} if option == "scale" else {"normalize": True}
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in defaults.items()
-    ]
-    loss.__signature__ = inspect.Signature(parameters)
+    loss.__signature__ = signature
     return loss
 
 
@@ -157,9 +136,9 @@ def _lazy_mean_loss(
     y_true,
     y_proba,
     *,
-    sample_weight,
-    labels,
-    pos_label,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
     **options,
 ):
     """Dask array of the weighted mean of the losses, or of their sum."""
@@ -215,10 +194,10 @@ def _lazy_mean_loss(
 def _as_dask_array(values, name):
     import dask
     import dask.array as da
-    from dask.delayed import Delayed  # which seems to have every attribute
+    from dask.delayed import Delayed  # it pretends to have every attribute
 
     if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):
-        # Dask would join small partitions, in one column other than in another.
+        # Dask would merge small partitions, and not alike in all columns.
         with dask.config.set({"optimization.tune.active": False}):
             # The dtype of each partition is found when it is read.
             shape = (0, len(values.columns)) if values.ndim == 2 else 0

@@ -148,7 +148,7 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 "X_val and y_val must have the same number of rows. "
                 f"Got {len(y_proba)} and {len(self.y_val)}."
             )
-        is_coarse = y_proba.dtype.kind != "f"  # bfloat16, which is not NumPy's
+        is_coarse = y_proba.dtype.kind != "f"  # bfloat16, which NumPy lacks
         if is_coarse:
             y_proba = y_proba.astype(np.float32)
         low, high = y_proba.min(), y_proba.max()

@@ -125,7 +125,7 @@ def _check_preds(preds):
 
 
 def _check_rows(name, values, preds, *, n_columns=None):
-    """Return `values` with a number, or a row of so many, for each row of `preds`."""
+    """Return `values` with a number, or with `n_columns`, for each row of `preds`."""
     if not isinstance(values, torch.Tensor):
         raise TypeError(f"{name} must be a tensor. Got a {type(values).__name__}.")
     values = _without_column_axis(values)
@@ -165,7 +165,7 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     ``update(preds, target, sample_weight=None)`` takes probabilities, not logits: a
     column for each class, or a single one for class 1 of two. `target` holds the
     numbers of the classes, from 0 up, or is one-hot. A batch is reduced to a few sums
-    in float64 on its device, which is not waited for.
+    in float64 on its device, without waiting for it.
 
     ``compute()`` returns the weighted mean of all samples so far, of all processes in
     a distributed training. Only then are values that are not valid reported.

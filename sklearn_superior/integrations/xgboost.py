@@ -9,7 +9,7 @@ __all__ = ["eval_metric"]
 
 
 class _XGBoostMetric(RuleMetric):
-    """Metric for `XGBClassifier`, `xgboost.train` and their likes in `xgboost.dask`."""
+    """Metric for `XGBClassifier`, `xgboost.train` and those of `xgboost.dask`."""
 
     def __call__(self, first, second, sample_weight=None):
         if hasattr(second, "get_label"):  # xgboost.train: predictions and a DMatrix
@@ -45,7 +45,7 @@ class _XGBoostMetric(RuleMetric):
             sums = self.sums(y_true, y_proba, weight)
             sums.check(allow_no_weight=True)
             own = [sums.loss, sums.weight]
-        except Exception as exc:  # raised when the others, who wait, know of it
+        except Exception as exc:  # raised below, when the other workers know
             failure = exc
         loss, weight = collective.allreduce(np.array(own), collective.Op.SUM)
         all_sums = LossSums((loss,), weight)

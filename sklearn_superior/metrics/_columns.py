@@ -2,22 +2,20 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._validation import shown, unique_labels
+from sklearn_superior.metrics._labels import shown, unique_labels
 from sklearn_superior.utils._sklearn_compat import array_namespace, to_numpy
 from sklearn_superior.utils._tables import read_array
 from sklearn_superior.utils._warnings import warn
 
 
-def with_all_classes(y_true, y_proba, classes, pos_label, declared):
+def with_all_classes(y_true, y_proba, classes, pos_label, declared=None):
     """Return all classes, sorted, and `y_proba` with a column for each of them.
 
     The columns of classes that it lacks are zeros. A single column, of `pos_label` of
     two classes, is returned as it is if no class is to be added.
     """
-    added, known = classes[:0], classes
-    if len(declared):
-        added = not_among(check_declared(declared, classes), classes)
-        known = union(classes, added)
+    added = declared_only(declared, classes)
+    known = union(classes, added) if len(added) else classes
     unseen = not_among(labels_of(y_true, classes), known)
     if len(unseen):
         warn(
@@ -51,15 +49,17 @@ def with_all_classes(y_true, y_proba, classes, pos_label, declared):
     return all_classes, y_proba
 
 
-def check_declared(declared, classes):
-    """Return the `labels` option of a scorer, if it fits the estimator's classes."""
+def declared_only(declared, classes):
+    """Return those of the `labels` option of a scorer that are not among `classes`."""
+    if declared is None:
+        return classes[:0]
     declared = read_array(declared, "labels")
-    if len(declared) and _kind(declared) != _kind(classes):
+    if _kind(declared) != _kind(classes):
         raise ValueError(
             f"The 'labels' option of the scorer must be of the type of the classes "
             f"{shown(classes)} of the estimator. Got labels={shown(declared)}."
         )
-    return np.unique(declared)
+    return not_among(np.unique(declared), classes)
 
 
 def labels_of(y_true, classes):

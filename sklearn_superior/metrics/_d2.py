@@ -157,12 +157,6 @@ def d2_penalized_log_loss_score(
     )
 
 
-D2_SCORES = {
-    "brier": d2_penalized_brier_score,
-    "log_loss": d2_penalized_log_loss_score,
-}
-
-
 def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
     """1 minus the loss over that of the class frequencies."""
     losses = [check_options(rule, penalty=penalty, ties=ties)]

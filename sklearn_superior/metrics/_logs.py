@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sklearn_superior.metrics._search import best_inverse, best_with_prior
+from sklearn_superior.metrics._best_temperature import best_inverse, best_with_prior
 from sklearn_superior.metrics._validation import as_dtype
 from sklearn_superior.utils._sklearn_compat import to_numpy
 
 # Elements of a block: 256 KiB on the host, two of which fit the cache of a core.
 _HOST_BLOCK, _DEVICE_BLOCK = 1 << 15, 1 << 19
-# Elements that are held in memory, 32 MiB.
+# Most elements whose logarithms are kept in memory: 32 MiB.
 _MOST_HELD = 1 << 22
 
 
@@ -101,14 +101,7 @@ class Logs:
             p_true = power[y_index, rows]
             power[y_index, rows] = 0
             return p_true, power
-        zeros, is_true = xp.zeros_like(power), self._is_true(y_index)
-        p_true = xp.sum(xp.where(is_true, power, zeros), axis=0)
-        return p_true, xp.where(is_true, zeros, power)
-
-    def _is_true(self, y_index):
-        xp, forecast = self._forecast.xp, self._forecast
-        numbers = xp.arange(forecast.n_classes, device=forecast.device)
-        return xp.reshape(numbers, (-1, 1)) == xp.reshape(y_index, (1, -1))
+        return self._forecast.split_on_device(power, y_index)
 
     def _blocks(self):
         """Logarithms, those of the true classes, indices of these, and weights."""
@@ -122,25 +115,13 @@ class Logs:
         forecast, xp = self._forecast, self._forecast.xp
         size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
         n_rows = max(size // forecast.n_classes, 64)
-        read = _read_on_host if xp is np else self._read_on_device
+        read = _read_on_host if xp is np else _read_on_device
         for start in range(0, forecast.n_samples, n_rows):
             rows = slice(start, min(start + n_rows, forecast.n_samples))
             weight = forecast.sample_weight
             if weight is not None:
                 weight = as_dtype(weight[rows], forecast.dtype, xp)
             yield *read(forecast, rows), forecast.y_index[rows], weight
-
-    def _read_on_device(self, forecast, rows):
-        xp = forecast.xp
-        q = xp.astype(forecast.proba[rows, ...], forecast.dtype)
-        if q.ndim == 1:
-            q = xp.stack([1 - q, q] if forecast.positive else [q, 1 - q])
-        else:
-            q = xp.permute_dims(q, (1, 0))
-        logs = xp.log(xp.clip(q, forecast.eps, None))
-        logs = logs - xp.max(logs, axis=0)
-        is_true = self._is_true(forecast.y_index[rows])
-        return logs, xp.sum(xp.where(is_true, logs, xp.zeros_like(logs)), axis=0)
 
     def _evaluate_on_host(self, inverse, logs, log_true, y_index, weight):
         if self._memory is None:
@@ -175,11 +156,18 @@ class Logs:
 
 
 def _read_on_host(forecast, rows):
-    q = forecast.proba[rows]
+    q = forecast.proba[rows].T
     if q.ndim == 1:
-        q = np.stack([1 - q, q] if forecast.positive else [q, 1 - q], axis=1)
-    logs = np.array(q.T, dtype=np.float64, order="C")
+        q = np.stack([1 - q, q] if forecast.positive else [q, 1 - q])
+    logs = np.array(q, dtype=np.float64, order="C")
     np.maximum(logs, forecast.eps, out=logs)
     np.log(logs, out=logs)
     logs -= logs.max(axis=0)
-    return logs, logs[forecast.y_index[rows], np.arange(len(q))]
+    return logs, logs[forecast.y_index[rows], np.arange(logs.shape[1])]
+
+
+def _read_on_device(forecast, rows):
+    xp, q = forecast.xp, forecast.columns_on_device(forecast.proba[rows, ...])
+    logs = xp.log(xp.clip(q, forecast.eps, None))
+    logs = logs - xp.max(logs, axis=0)
+    return logs, forecast.split_on_device(logs, forecast.y_index[rows])[0]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_superior.metrics._labels import encode_labels, unique_labels
 from sklearn_superior.metrics._logs import Logs
 from sklearn_superior.metrics._rules import column_sums
 from sklearn_superior.metrics._validation import (
@@ -27,9 +28,7 @@ from sklearn_superior.metrics._validation import (
     check_forecast,
     check_labels,
     check_options,
-    encode_labels,
     replace_proba,
-    unique_labels,
     warn_of_column_order,
     weigh_classes,
 )
@@ -51,13 +50,13 @@ __all__ = [
 ]
 
 # Elements of a block: on the host 1 MiB of float64, about the cache of a core;
-# elsewhere larger, because each operation has a cost of its own.
+# on other devices larger, because it takes time to start an operation.
 _HOST_BLOCK = 1 << 17
 _DEVICE_BLOCK = 1 << 19
-# Vectors with one number for each row of a block must fit the cache, too.
+# Most rows of a block on the host: vectors of this length fit the cache, too.
 _HOST_ROWS = 1 << 14
 # With fewer classes a block is transposed, so that operations run over many rows at
-# once; from so many on, operations along the rows are as fast.
+# once. With this number or more, operations along the rows are as fast.
 _MANY_CLASSES = 32
 
 
@@ -189,8 +188,20 @@ class LossSums:
 NUMBERS = tuple(LossSums.__slots__[1:])
 
 
+def extremes(forecast):
+    """Return sums without losses, to check the values of a forecast."""
+    xp, proba, weight = forecast.xp, forecast.proba, forecast.sample_weight
+    sums = LossSums((), weight=float(forecast.n_samples))
+    sums.low, sums.high = float(xp.min(proba)), float(xp.max(proba))
+    sums.n_invalid = int(forecast.n_invalid)
+    if weight is not None:
+        sums.low_weight = float(xp.min(weight))
+        sums.weight = float(xp.sum(as_dtype(weight, forecast.dtype, xp)))
+    return sums
+
+
 def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
-    """Weighted mean of the losses of the samples, or their sum, in three steps."""
+    """Return the weighted mean of the losses of the samples, or their weighted sum."""
     forecast = check_forecast(y_true, y_proba, **inputs)
     if class_weight is not None:
         weigh_classes(forecast, class_weight)
@@ -291,8 +302,8 @@ def _block_size(forecast):
     """Return the number of rows of a block, and memory that serves all blocks."""
     xp, n_classes = forecast.xp, forecast.n_classes
     size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
-    size = 2 * size if n_classes >= _MANY_CLASSES else size  # fewer vectors of rows
-    # Rows must not be too few where there are many classes, nor the block too large.
+    size = 2 * size if n_classes >= _MANY_CLASSES else size  # with shorter vectors
+    # With many classes at least 256 rows, unless the block becomes too large.
     n_rows = max(size // n_classes, min(256, (1 << 20) // n_classes), 1)
     n_rows = min(n_rows, forecast.n_samples)
     if xp is not np:
@@ -330,11 +341,7 @@ class PreparedLosses:
         )
         if class_weight is not None:
             weigh_classes(self._forecast, class_weight)
-        weight = self._forecast.sample_weight
-        sums = LossSums((), weight=float(len(y_true)))
-        if weight is not None:
-            sums.weight = float(np.sum(weight, dtype=float))
-            sums.low_weight = np.min(weight)
+        sums = extremes(self._forecast)
         sums.check()
         self._weight = sums.weight
         self._is_first = True
@@ -376,7 +383,7 @@ class _Block:
         if self.weight is not None:
             self.weight = as_dtype(self.weight[rows], forecast.dtype, xp)
         self.proba = forecast.proba[rows, ...]
-        if checks:  # the first to read the rows: what follows finds them in the cache
+        if checks:  # first, so that what follows finds the rows in the cache
             self.low = self.proba.min() if xp is np else xp.min(self.proba)
         if xp is np:
             self._split_on_host(forecast, *memory)
@@ -409,21 +416,12 @@ class _Block:
         )
 
     def _split_on_device(self, forecast):
-        xp, dtype = forecast.xp, forecast.dtype
-        if self.proba.ndim == 2:
-            q = xp.astype(xp.permute_dims(self.proba, (1, 0)), dtype)
-        else:
-            p = xp.astype(self.proba, dtype)
-            q = xp.stack([1 - p, p] if forecast.positive else [p, 1 - p])
-        numbers = xp.arange(forecast.n_classes, device=forecast.device)
-        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(self.y_index, (1, -1))
-        zeros = xp.zeros_like(q)
-        self.p_true = xp.sum(xp.where(is_true, q, zeros), axis=0)
-        self.p_rest = xp.where(is_true, zeros, q)
-        self.top_rest = xp.max(self.p_rest, axis=0)
+        q = forecast.columns_on_device(self.proba)
+        self.p_true, self.p_rest = forecast.split_on_device(q, self.y_index)
+        self.top_rest = forecast.xp.max(self.p_rest, axis=0)
 
     def wrong(self, ties, xp):
-        """Share of the penalty that each row is charged: 0, 1 or, split, between."""
+        """Return the share of the penalty for each row: 0 or 1, unless ties split."""
         dtype = self.p_true.dtype
         is_beaten = self.p_true < self.top_rest
         is_tied = self.p_true == self.top_rest

@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RULES", "Loss", "ScoringRule", "column_sums", "find_rule", "rule_names"]
+__all__ = [
+    "PRIOR_SCALE",
+    "RULES",
+    "Loss",
+    "ScoringRule",
+    "column_sums",
+    "find_rule",
+    "rule_names",
+]
 
 # The default of `prior_scale`: standard deviation of the logarithm of a temperature.
 PRIOR_SCALE = 0.5

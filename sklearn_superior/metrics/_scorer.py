@@ -6,20 +6,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.metrics._columns import (
-    check_declared,
     classes_on_host,
-    labels_of,
-    not_among,
+    declared_only,
     union,
     with_all_classes,
 )
+from sklearn_superior.metrics._labels import shown
 from sklearn_superior.metrics._reduce import PreparedLosses, mean_loss
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._validation import (
     check_class_weight,
     check_labels,
     check_options,
-    shown,
 )
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
@@ -93,7 +91,7 @@ class _ScoreFunction:
             labels, y_proba = _as_certain(y_true, y_proba, labels)
         elif labels is not None:
             labels = classes_on_host(labels)
-            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label, ())
+            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label)
         return mean_loss(
             self.loss(**options),
             y_true,
@@ -106,7 +104,7 @@ class _ScoreFunction:
 
 
 def _as_certain(y_true, predicted, labels):
-    """Return all labels and the certain forecasts of predicted ones."""
+    """Return all labels, and predicted labels as probabilities of 0 and 1."""
     predicted = classes_on_host(predicted)
     if predicted.dtype.kind == "f" and np.any(predicted != np.floor(predicted)):
         raise ValueError(
@@ -161,26 +159,21 @@ class _PenalizedScorer(ProbabilityScorer):
         # scikit-learn gives no probabilities of a classifier with one class.
         is_single = len(classes) == 1
         y_proba = estimator.predict_proba(X) if is_single else predict_proba()
-        declared = () if declared is None else declared
-        if is_single:
-            _check_two_classes(estimator, classes, declared, y_true)
         pos_label = classes[-1] if np.ndim(y_proba) == 1 else None
         labels, y_proba = with_all_classes(
             y_true, y_proba, classes, pos_label, declared
         )
+        if len(labels) == 1:
+            raise ValueError(
+                f"{type(estimator).__name__} knows a single class, {shown(classes)}, "
+                "and y_true has no other: the loss needs two. Declare all classes with "
+                "get_scorer(name, labels=...)."
+            )
         inputs = {"labels": labels, "pos_label": pos_label}
         inputs["sample_weight"] = options.pop("sample_weight", None)
         inputs["class_weight"] = options.pop("class_weight", None)
         loss = self.score_function.loss(**options)
         return mean_loss(loss, y_true, y_proba, **inputs)
-
-    def prepare(self, classes, y_true, sample_weight=None):
-        """Check labels and weights once; return a function of probabilities alone.
-
-        This is `prepare_all` of one scorer.
-        """
-        scores = self.prepare_all([self], classes, y_true, sample_weight)
-        return lambda y_proba: scores(y_proba)[0]
 
     @staticmethod
     def prepare_all(scorers, classes, y_true, sample_weight=None):
@@ -208,10 +201,8 @@ class _PenalizedScorer(ProbabilityScorer):
         groups = {}
         for k, scorer in enumerate(scorers):
             options = scorer.options
-            declared = options.pop("labels", None)
+            added = declared_only(options.pop("labels", None), classes)
             weights = options.pop("class_weight", None)
-            declared = check_declared(() if declared is None else declared, classes)
-            added = not_among(declared, classes)
             key = repr((added.tolist(), weights))
             _, losses, places = groups.setdefault(key, ((added, weights), [], []))
             losses.append(scorer.score_function.loss(**options))
@@ -234,7 +225,7 @@ class _PenalizedScorer(ProbabilityScorer):
 
 
 def _column_filler(classes, labels):
-    """Return a function that gives the probabilities of `classes` all columns."""
+    """Return a function that adds columns of 0 for those `labels` that lack one."""
     if len(labels) == len(classes):
         # scikit-learn's scorers get the positive class alone: use the same values.
         return (lambda q: q[:, 1]) if len(labels) == 2 else (lambda q: q)
@@ -263,17 +254,6 @@ def _classes_of(estimator):
             "one output can be scored."
         )
     return classes_on_host(classes)
-
-
-def _check_two_classes(estimator, classes, declared, y_true):
-    if len(union(classes, check_declared(declared, classes))) > 1:
-        return
-    if len(not_among(labels_of(y_true, classes), classes)) == 0:
-        raise ValueError(
-            f"{type(estimator).__name__} knows a single class, {shown(classes)}, and "
-            "y_true has no other: the loss needs two. Declare all classes with "
-            "get_scorer(name, labels=...)."
-        )
 
 
 def _make_scorer(rule, **options):

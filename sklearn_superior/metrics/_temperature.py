@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from sklearn_superior.metrics._logs import Logs
-from sklearn_superior.metrics._reduce import LossSums
+from sklearn_superior.metrics._reduce import LossSums, extremes
 from sklearn_superior.metrics._rules import PRIOR_SCALE
 from sklearn_superior.metrics._validation import (
     as_dtype,
@@ -23,7 +23,7 @@ from sklearn_superior.utils._sklearn_compat import (
 
 __all__ = ["fit_temperature", "scale_temperature"]
 
-# Larger ones would turn 0 into NaN.
+# The largest inverse temperature: above it 0 would become NaN.
 _MOST_INVERSE = 1e300
 # Elements that are scaled at once.
 _BLOCK = 1 << 17
@@ -111,20 +111,8 @@ def fit_temperature(
     forecast = check_forecast(
         y_true, y_proba, sample_weight=sample_weight, labels=labels, pos_label=pos_label
     )
-    _extremes(forecast).check(forecast.label_error)
+    extremes(forecast).check(forecast.label_error)
     return float(1 / Logs(forecast).best_inverse(prior_scale))
-
-
-def _extremes(forecast):
-    """Return what the values of a forecast are checked by."""
-    xp, proba, weight = forecast.xp, forecast.proba, forecast.sample_weight
-    sums = LossSums((), weight=float(forecast.n_samples))
-    sums.low, sums.high = float(xp.min(proba)), float(xp.max(proba))
-    sums.n_invalid = int(forecast.n_invalid)
-    if weight is not None:
-        sums.low_weight = float(xp.min(weight))
-        sums.weight = float(xp.sum(as_dtype(weight, forecast.dtype, xp)))
-    return sums
 
 
 def scale_temperature(y_proba, temperature):

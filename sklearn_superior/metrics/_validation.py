@@ -7,13 +7,18 @@ that the data is read only once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn import get_config
 
+from sklearn_superior.metrics._labels import (
+    encode_labels,
+    encode_on_device,
+    shown,
+    unique_labels,
+)
 from sklearn_superior.metrics._rules import PRIOR_SCALE, Loss
 from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
@@ -25,15 +30,6 @@ from sklearn_superior.utils._tables import read_array, read_numbers
 from sklearn_superior.utils._warnings import warn
 
 _TIES = ("first", "split", "correct")
-# Labels are read in pieces of so many rows, to need little memory.
-_ROWS = 1 << 16
-# Integer labels that span at most so many values are counted, not sorted.
-_SMALL_RANGE = 1 << 12
-
-_NOT_ONE_HOT = (
-    "are not one-hot (a single 1, all else 0). Pass one label for each row; several "
-    "outputs or labels for a row are not supported"
-)
 
 
 @dataclass
@@ -56,6 +52,21 @@ class Forecast:
     n_invalid: Any = 0
     label_error: str = ""
 
+    def columns_on_device(self, proba):
+        """Return some rows of `proba` transposed, with a row for each class."""
+        xp, q = self.xp, self.xp.astype(proba, self.dtype)
+        if q.ndim == 2:
+            return xp.permute_dims(q, (1, 0))
+        return xp.stack([1 - q, q] if self.positive else [q, 1 - q])
+
+    def split_on_device(self, columns, y_index):
+        """Return the values of the true classes, and all with 0 in their place."""
+        xp, zeros = self.xp, self.xp.zeros_like(columns)
+        numbers = xp.arange(self.n_classes, device=self.device)
+        is_true = xp.reshape(numbers, (-1, 1)) == xp.reshape(y_index, (1, -1))
+        of_true = xp.sum(xp.where(is_true, columns, zeros), axis=0)
+        return of_true, xp.where(is_true, zeros, columns)
+
 
 def check_options(
     rule,
@@ -69,7 +80,7 @@ def check_options(
 ):
     """Check the options of the loss of a rule; return them as a `Loss`."""
     is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
-    if not (is_name or _is_finite(penalty)):
+    if not (is_name or _is_nonnegative(penalty)):
         raise ValueError(
             "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
             f"range [0, inf). Got {penalty!r} instead."
@@ -89,7 +100,7 @@ def check_options(
     return Loss(rule, penalty, ties, scale, bool(normalize), refined, prior_scale)
 
 
-def _is_finite(value):
+def _is_nonnegative(value):
     """Tell whether a value is a number from 0 up."""
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     return is_number and 0 <= value < np.inf
@@ -97,7 +108,7 @@ def _is_finite(value):
 
 def check_prior_scale(prior_scale):
     """Return the scale of the prior of a temperature, a float or None."""
-    if prior_scale is None or (_is_finite(prior_scale) and prior_scale > 0):
+    if prior_scale is None or (_is_nonnegative(prior_scale) and prior_scale > 0):
         return None if prior_scale is None else float(prior_scale)
     raise ValueError(
         "The 'prior_scale' parameter must be None or a float in the range (0, inf). "
@@ -111,7 +122,7 @@ def check_class_weight(class_weight):
         is_valid = class_weight in (None, "balanced")
     else:
         is_valid = isinstance(class_weight, Mapping) and len(class_weight) > 0
-        is_valid = is_valid and all(map(_is_finite, class_weight.values()))
+        is_valid = is_valid and all(map(_is_nonnegative, class_weight.values()))
     if not is_valid:
         raise ValueError(
             "The 'class_weight' option must be 'balanced', None, or a dict from "
@@ -165,7 +176,7 @@ def check_forecast(
     else:
         if namespace is None:
             y_true = move_to(y_true, xp=xp, device=device)
-        y_index, n_invalid, label_error = _encode_on_device(y_true, classes, xp, device)
+        y_index, n_invalid, label_error = encode_on_device(y_true, classes, xp, device)
     eps, tolerance = resolution(y_proba.dtype, xp)
     return Forecast(
         xp=xp,
@@ -247,9 +258,6 @@ def resolution(dtype, xp):
     return (eps if eps < 1e-3 else 2.0**-23), eps**0.5
 
 
-# ------------------------------------------------------------------------- arrays
-
-
 def as_dtype(array, dtype, xp):
     """Convert an array; NumPy has no function for it before 2.1."""
     return array.astype(dtype) if xp is np else xp.astype(array, dtype)
@@ -317,16 +325,6 @@ def _check_weight(sample_weight, n_samples, xp):
             f"of y_proba. Got shape {tuple(sample_weight.shape)}."
         )
     return sample_weight
-
-
-# ------------------------------------------------------------------------- labels
-
-
-def shown(labels, most=10):
-    """Print labels for a message, shortened when there are many."""
-    values = labels.tolist()
-    dots = ", …" if len(values) > most else ""
-    return "[" + ", ".join(map(repr, values[:most])) + dots + "]"
 
 
 def _check_classes(y_true, y_xp, y_proba, labels):
@@ -405,159 +403,3 @@ def _check_pos_label(pos_label, classes):
             f"Got {pos_label!r} instead."
         )
     return int(matches[0])
-
-
-def unique_labels(labels, name, *, enough=None):
-    """Return the sorted distinct values of a 1-D array.
-
-    The search ends when there are `enough` of them; values after that are compared
-    with these by `encode_labels`.
-    """
-    values = _distinct(labels[:_ROWS])
-    for start in range(_ROWS, len(labels), _ROWS):
-        if len(values) == enough:
-            break
-        more = _distinct(labels[start : start + _ROWS])
-        values = values | more if isinstance(values, set) else np.union1d(values, more)
-    if isinstance(values, set):
-        return _sorted_objects(values, name)
-    if values.dtype.kind == "f":
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} must not contain NaN or infinite values.")
-        fractions = values[values != np.floor(values)]
-        if len(fractions):
-            raise ValueError(
-                f"{name} must hold class labels, not continuous values such as "
-                f"{fractions[0]:.6g}."
-            )
-    return values
-
-
-def _distinct(piece):
-    if piece.dtype.kind in "OT":
-        return set(piece.tolist())
-    if piece.dtype.kind in "iu" and len(piece):
-        low, high = int(piece.min()), int(piece.max())
-        if high - low < _SMALL_RANGE:
-            offset = piece if low == 0 else _offset(piece, low)
-            counts = np.bincount(offset.astype(np.intp, copy=False))
-            # Wraps around like `_offset`, so that it undoes it in any dtype.
-            return np.flatnonzero(counts).astype(piece.dtype) + piece.dtype.type(low)
-    return np.unique(piece)
-
-
-def _offset(labels, low):
-    """Integers minus `low`, unsigned, modulo the range of their dtype."""
-    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
-    unsigned = labels.view(labels.dtype.str.replace("i", "u").replace("b", "u"))
-    if low == 0:
-        return unsigned
-    return unsigned - unsigned.dtype.type(low % 2 ** (8 * labels.itemsize))
-
-
-def _sorted_objects(values, name):
-    if any(_is_missing(value) for value in values):
-        raise ValueError(f"{name} must not contain missing values.")
-    try:
-        ordered = sorted(values)
-    except TypeError as exc:
-        raise TypeError(f"{name} must hold labels of one type: {exc}") from exc
-    array = np.empty(len(ordered), dtype=object)
-    array[:] = ordered
-    return array
-
-
-def _is_missing(value):
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # comparisons with pandas.NA are neither true nor false
-        return True
-
-
-def encode_labels(y_true, classes):
-    """Return the index of each row's class, for labels in NumPy.
-
-    Labels that are indices already are returned as they are. In general the result is
-    an array of small integers, and besides it little memory is needed.
-    """
-    kinds = {y_true.dtype.kind, classes.dtype.kind}
-    if y_true.ndim == 2:
-        encode = _one_hot_encoder
-    elif kinds <= set("biu"):
-        low, high = int(classes[0]), int(classes[-1])
-        limits = np.iinfo(np.uint8 if y_true.dtype == bool else y_true.dtype)
-        fit_dtype = limits.min <= low and high <= limits.max
-        if high - low + 1 == len(classes) and fit_dtype:
-            # Labels that are no classes have offsets beyond them.
-            index = _offset(y_true, low)
-            if index.max() >= len(classes):
-                _check_known(y_true, index < len(classes), classes)
-            return index.view(np.int64) if index.dtype == np.uint64 else index
-        exact = np.result_type(y_true, classes).kind != "f"  # int64 beside uint64
-        encode = _search_encoder if exact else _table_encoder
-    elif kinds <= set("biuf") or kinds <= {"U"} or kinds <= {"S"}:
-        encode = _search_encoder
-    else:
-        encode = _table_encoder
-    if len(y_true) <= _ROWS:
-        return encode(y_true, classes)
-    y_index = np.empty(len(y_true), dtype=np.min_scalar_type(len(classes) - 1))
-    for start in range(0, len(y_true), _ROWS):
-        rows = slice(start, start + _ROWS)
-        y_index[rows] = encode(y_true[rows], classes)
-    return y_index
-
-
-def _search_encoder(labels, classes):
-    index = np.searchsorted(classes, labels)
-    _check_known(labels, classes.take(index, mode="clip") == labels, classes)
-    return index
-
-
-def _table_encoder(labels, classes):
-    table = {value: index for index, value in enumerate(classes.tolist())}
-    positions = map(table.get, labels.tolist(), repeat(-1))
-    index = np.fromiter(positions, dtype=np.intp, count=len(labels))
-    _check_known(labels, index >= 0, classes)
-    return index
-
-
-def _one_hot_encoder(rows, classes):
-    index, n_invalid = _decode_one_hot(rows, np)
-    if n_invalid:
-        raise ValueError(f"y_true has {n_invalid} rows that {_NOT_ONE_HOT}.")
-    return index
-
-
-def _check_known(labels, is_known, classes):
-    if not is_known.all():
-        unknown = labels[~is_known]
-        unknown = unknown[:1] if labels.dtype.kind == "O" else np.unique(unknown)
-        raise ValueError(
-            f"y_true has labels {shown(unknown)} that are not among the classes "
-            f"{shown(classes)}."
-        )
-
-
-def _encode_on_device(y_true, classes, xp, device):
-    """Return indices, how many are not valid and why, without a transfer."""
-    if y_true.ndim == 2:
-        return *_decode_one_hot(y_true, xp), _NOT_ONE_HOT
-    label_error = f"are not among the classes {shown(classes)}"
-    if classes.dtype.kind not in "biuf":
-        raise ValueError(f"y_true holds numbers, which {label_error}.")
-    is_float = xp.isdtype(y_true.dtype, "real floating")
-    dtype = y_true.dtype if is_float else xp.int64
-    classes = xp.astype(xp.asarray(classes.astype(np.int64), device=device), dtype)
-    y_true = xp.astype(y_true, dtype)
-    index = xp.clip(xp.searchsorted(classes, y_true), 0, classes.shape[0] - 1)
-    return index, xp.count_nonzero(xp.take(classes, index) != y_true), label_error
-
-
-def _decode_one_hot(rows, xp):
-    """Position of the 1 in each row, and how many rows are not one-hot."""
-    if xp is not np and xp.isdtype(rows.dtype, "bool"):
-        rows = xp.astype(rows, xp.int8)
-    ones, zeros = rows == 1, rows == 0
-    is_valid = (xp.count_nonzero(ones, axis=1) == 1) & xp.all(ones | zeros, axis=1)
-    return xp.argmax(ones if xp is np else rows, axis=1), xp.count_nonzero(~is_valid)

@@ -27,7 +27,6 @@ from sklearn_superior.neural_network._network import (
     make_trainer,
     predict_proba,
     torch_training,
-    use_threads,
 )
 from sklearn_superior.neural_network._stages import CNNStages
 from sklearn_superior.utils._rows import Rows
@@ -413,7 +412,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not continues:
             self._encoding = Encoding(X, self.classes_, standardize=self.standardize)
         data = self._encoding.encode(X, y, weights.apply(y, sample_weight))
-        with use_threads(self.n_jobs):
+        with torch_training().use_threads(self.n_jobs):
             self._take_up_training()
             loss = float(self._trainer.train_epoch(*self._trainer.place(*data)))
         if not np.isfinite(loss):
@@ -424,7 +423,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
         self.history_ = {"train_loss": np.append(losses, loss)}
         self.n_iter_ = len(self.history_["train_loss"])
-        for name in _SCORE_ATTRIBUTES:  # of other weights
+        for name in _SCORE_ATTRIBUTES:  # they are of weights that are gone
             vars(self).pop(name, None)
         self.temperature_ = 1.0
         return self
@@ -453,13 +452,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "module_")
         X = check_windows(self, X, shape=self._encoding.shape)
-        y_proba = calibrate(self, self._predict_own(X))
-        return align_columns(y_proba, self._encoding.classes, self.classes_)
-
-    def _predict_own(self, X):
-        """Probabilities of the classes that the network knows, not calibrated."""
         options = {"device": self.device, "n_jobs": self.n_jobs}
-        return predict_proba(self.module_, self._encoding, X, **options)
+        y_proba = predict_proba(self.module_, self._encoding, X, **options)
+        y_proba = calibrate(self, y_proba)
+        return align_columns(y_proba, self._encoding.classes, self.classes_)
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.
@@ -497,13 +493,13 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             options |= {"shape": self._encoding.shape, "known": self.classes_}
         *data, classes = check_training(self, X, y, sample_weight, **options)
         if not continues:
-            vars(self).pop("module_", None)  # of other classes, if training fails
+            vars(self).pop("module_", None)  # it is for other classes
             self.classes_ = classes
         return data
 
     def __getstate__(self):
-        state = dict(super().__getstate__())  # a copy: it may be that of the instance
-        if "module_" in state:  # loads where the device is missing
+        state = dict(super().__getstate__())  # a copy of the instance's own
+        if "module_" in state:  # to load where the device is missing
             state["module_"] = deepcopy(self.module_).cpu()
         if "_trainer" in state and not isinstance(self._trainer, bytes):
             state["_trainer"] = torch_training().dump_tensors(self._trainer.state())

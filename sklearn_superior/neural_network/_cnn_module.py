@@ -1,4 +1,4 @@
-"""The network itself."""
+"""The layers of the network."""
 
 import torch
 from torch import nn
@@ -15,7 +15,7 @@ def make_cnn(n_channels, length, n_classes, *, channels, kernel_size, hidden, dr
     width = n_channels
     for depth, n_filters in enumerate(channels):
         padding = "same"
-        if kernel_size % 2 == 0:  # which torch warns of
+        if kernel_size % 2 == 0:  # torch warns of padding="same"
             layers.append(nn.ZeroPad1d((kernel_size // 2 - 1, kernel_size // 2)))
             padding = "valid"
         layers.append(nn.Conv1d(width, n_filters, kernel_size, padding=padding))
@@ -68,7 +68,7 @@ class SeededDropout(nn.Module):
 
 
 def seed_dropout(module, generator):
-    """Put `SeededDropout` in the place of all plain dropout layers, in place."""
+    """Replace all plain dropout layers by `SeededDropout`, in place."""
     for parent in module.modules():
         for name, child in parent.named_children():
             if type(child) in (nn.Dropout, SeededDropout):

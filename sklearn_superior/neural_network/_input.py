@@ -1,4 +1,4 @@
-"""From what the user gives to what the network takes."""
+"""Checks of parameters and data, and the encoding of data for the network."""
 
 from numbers import Integral, Real
 
@@ -111,7 +111,7 @@ def check_windows(estimator, X, *, shape=None, name="X"):
 
 
 def as_channels(shape):
-    """Return channels and length of a window, which has one channel if it has none."""
+    """Return (channels, length) of a window; a 1-D window has one channel."""
     return (1, *shape) if len(shape) == 1 else tuple(shape)
 
 
@@ -293,7 +293,7 @@ class ChannelScaler:
             X = X if unit == 1.0 else X / unit  # squares must not overflow
             self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)
             scale = unit * X.std(axis=axes, dtype=np.float64)
-            # What rounding makes of a constant: in the values, and in sums over them.
+            # How much rounding spreads a constant: its values, and sums over them.
             n_values = X.size // size.size
             noise = max(np.finfo(X.dtype).eps, n_values * np.finfo(np.float64).eps)
             self.scale = np.where(scale > noise * size, scale, 1.0).reshape(shape)

@@ -1,4 +1,6 @@
-"""From the parameters of a classifier to its network, and to predictions of it."""
+"""Makes the network of a classifier, and predicts with it."""
+
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
@@ -7,6 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn_superior.utils._device import find_device
 from sklearn_superior.utils._optional import import_optional
 
+# Parameters of the classifier that the network, and its training, depend on.
+_ARCHITECTURE = ("channels", "kernel_size", "hidden", "dropout")
+_TRAINING = ("optimizer", "learning_rate", "batch_size", "loss", "amp", "compile")
+
 
 def torch_training():
     """Import the training loop, which needs torch."""
@@ -14,11 +20,6 @@ def torch_training():
     from sklearn_superior.neural_network import _training
 
     return _training
-
-
-def use_threads(n_jobs):
-    """Return a context in which torch computes with so many threads."""
-    return torch_training().use_threads(n_jobs)
 
 
 def make_trainer(params, encoding, module=None):
@@ -50,12 +51,7 @@ def make_trainer(params, encoding, module=None):
         module,
         device,
         seeds,
-        optimizer=params.optimizer,
-        learning_rate=params.learning_rate,
-        batch_size=params.batch_size,
-        loss=params.loss,
-        amp=params.amp,
-        compile=params.compile,
+        **{name: getattr(params, name) for name in _TRAINING},
     )
 
 
@@ -63,15 +59,7 @@ def _cnn_builder(params):
     """Return what builds the network of the paper."""
     from sklearn_superior.neural_network._cnn_module import make_cnn
 
-    return lambda n_channels, length, n_classes: make_cnn(
-        n_channels,
-        length,
-        n_classes,
-        channels=params.channels,
-        kernel_size=params.kernel_size,
-        hidden=params.hidden,
-        dropout=params.dropout,
-    )
+    return partial(make_cnn, **{name: getattr(params, name) for name in _ARCHITECTURE})
 
 
 def predict_proba(module, encoding, X, *, device, n_jobs):
@@ -98,7 +86,7 @@ def predict_proba(module, encoding, X, *, device, n_jobs):
         encoding.transform(X[start : start + n_rows])
         for start in range(0, len(X), n_rows)
     )
-    with use_threads(n_jobs):
+    with training.use_threads(n_jobs):
         logits = training.forward(module.to(device), batches, device)
     y_proba = to_proba(logits)
     if not np.isfinite(y_proba).all():

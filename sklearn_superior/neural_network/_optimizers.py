@@ -1,12 +1,13 @@
 """Optimizers, chosen for few passes over the weights.
 
 A step reads and writes every weight, its gradient and two moments. With small batches
-that takes longer than the gradients do, so it is worth to have it in one fused kernel.
+that takes longer than the gradients do, so a single fused kernel saves much time.
 """
 
 import torch
 
 _FUSED_DEVICES = ("cpu", "cuda", "mps")
+_BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
 
 
 class NAdam(torch.optim.Adam):
@@ -22,18 +23,10 @@ class NAdam(torch.optim.Adam):
     step of the network of the paper takes a seventh of the time of torch's NAdam.
     """
 
-    def __init__(
-        self, params, lr=2e-3, betas=(0.9, 0.999), momentum_decay=4e-3, **rest
-    ):
-        super().__init__(params, lr=lr, betas=betas, **rest)
+    def __init__(self, params, lr, **rest):
+        super().__init__(params, lr=lr, betas=(_BETA, 0.999), **rest)
         for group in self.param_groups:
-            group.update(
-                nadam_lr=lr,
-                nadam_beta=betas[0],
-                momentum_decay=momentum_decay,
-                n_steps=0,
-                mu_product=1.0,
-            )
+            group.update(nadam_lr=lr, n_steps=0, mu_product=1.0)
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -50,21 +43,18 @@ class NAdam(torch.optim.Adam):
     @staticmethod
     def _pose_as_adam(group):
         """Set Adam's parameters; return by how much to correct the moment."""
-        beta, lr, decay = (
-            group[key] for key in ("nadam_beta", "nadam_lr", "momentum_decay")
-        )
         group["n_steps"] += 1
-        t = group["n_steps"]
-        mu = beta * (1 - 0.5 * 0.96 ** (t * decay))
-        mu_next = beta * (1 - 0.5 * 0.96 ** ((t + 1) * decay))
+        t, lr = group["n_steps"], group["nadam_lr"]
+        mu = _BETA * (1 - 0.5 * 0.96 ** (t * _MOMENTUM_DECAY))
+        mu_next = _BETA * (1 - 0.5 * 0.96 ** ((t + 1) * _MOMENTUM_DECAY))
         group["mu_product"] *= mu
         on_gradient = lr * (1 - mu) / (1 - group["mu_product"])
         on_moment = lr * mu_next / (1 - group["mu_product"] * mu_next)
         size = on_gradient + on_moment
-        adam_beta = beta * on_moment / size
+        adam_beta = _BETA * on_moment / size
         group["betas"] = (adam_beta, group["betas"][1])
         group["lr"] = size * (1 - adam_beta**t)
-        return 1 - beta / adam_beta
+        return 1 - _BETA / adam_beta
 
 
 def _lerp_all(tensors, ends, weight):

@@ -18,7 +18,6 @@ from sklearn_superior.neural_network._network import (
     make_trainer,
     to_proba,
     torch_training,
-    use_threads,
 )
 from sklearn_superior.utils._warnings import warn
 
@@ -89,7 +88,7 @@ class CNNStages(Checkpointed, Stages):
                     self.estimator, X_val, shape=self.encoding.shape, name="X_val"
                 )
             (X_val,) = trainer.place(self.encoding.transform(X_val))
-        with use_threads(self.estimator.n_jobs):
+        with torch_training().use_threads(self.estimator.n_jobs):
             for epoch in range(self.n_done, self.n_stages):
                 start = perf_counter()
                 loss = trainer.train_epoch(*self._data)
@@ -103,7 +102,7 @@ class CNNStages(Checkpointed, Stages):
                     break
 
     def _begin(self, X, y, sample_weight):
-        """Make the trainer, and the data as it takes it."""
+        """Make the trainer, and encode the data for it."""
         model = self.estimator
         if not self._checked:
             X, y, sample_weight, model.classes_ = check_training(
@@ -112,7 +111,7 @@ class CNNStages(Checkpointed, Stages):
             sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
         if self.encoding is None:
             self.encoding = Encoding(X, np.unique(y), standardize=model.standardize)
-        with use_threads(model.n_jobs):
+        with torch_training().use_threads(model.n_jobs):
             self.trainer = make_trainer(model, self.encoding, self._module)
             self._data = self.trainer.place(*self.encoding.encode(X, y, sample_weight))
         model.module_, model._encoding = self.trainer.module, self.encoding

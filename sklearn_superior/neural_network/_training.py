@@ -12,11 +12,11 @@ from threading import Lock, current_thread, main_thread
 import numpy as np
 import torch
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
 from torch.nn import functional as F
 
 from sklearn_superior.neural_network._cnn_module import seed_dropout
 from sklearn_superior.neural_network._optimizers import make_optimizer
+from sklearn_superior.utils._parallel import limit_threads
 
 # Values of the input that are predicted at once: bounds the memory, fits the caches.
 _EVALUATION_SIZE = 2**17
@@ -26,11 +26,11 @@ _init_lock = Lock()
 
 @contextmanager
 def use_threads(n_jobs):
-    """Compute with so many threads in the calling thread, and leave others alone."""
+    """Limit the threads of torch in this context, for the calling thread alone."""
     n_threads = min(effective_n_jobs(n_jobs), torch.get_num_threads())
     if current_thread() is not main_thread():  # others are likely to be at work, too
         n_threads = 1
-    with threadpool_limits(limits=n_threads, user_api="openmp"):
+    with limit_threads(n_threads):
         yield
 
 
@@ -255,7 +255,7 @@ class Trainer:
         self.load_weights(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         for param, values in self.optimizer.state.items():
-            # A kernel that takes their size for granted would end the process.
+            # Fused kernels do not check shapes: a wrong one would crash the process.
             shapes = {v.shape for v in values.values() if v.ndim}
             if not shapes <= {param.shape}:
                 raise ValueError("the state of the optimizer is of another network")

@@ -4,8 +4,13 @@ import warnings
 
 import numpy as np
 
-from sklearn_superior.plotting._style import count_characters, ink, paper, shorten
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.plotting._style import (
+    count_characters,
+    ink,
+    paper,
+    set_axes,
+    shorten,
+)
 from sklearn_superior.utils._sklearn_compat import count_rows
 from sklearn_superior.utils._tables import read_array
 
@@ -83,7 +88,7 @@ class HBlockDisplay:
         if hasattr(splitter, "split_with_validation"):
             folds = list(splitter.split_with_validation(X, y, groups))
         else:
-            with warnings.catch_warnings():  # of groups that it does not take
+            with warnings.catch_warnings():  # that the splitter ignores groups
                 warnings.simplefilter("ignore", UserWarning)
                 folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
         n_rows = count_rows(X)
@@ -106,17 +111,11 @@ class HBlockDisplay:
         display : HBlockDisplay
             Itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="HBlockDisplay", extra="plot"
-        )
+        n_folds, n_rows = self.roles.shape
+        ax = set_axes(self, ax, (8, 1.2 + 0.28 * n_folds))
         from matplotlib.colors import ListedColormap, to_rgb
         from matplotlib.patches import Patch
 
-        n_folds, n_rows = self.roles.shape
-        if ax is None:
-            height = 1.2 + 0.28 * n_folds
-            _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
         faint = 0.96 * np.array(to_rgb(paper(ax))) + 0.04 * np.array(to_rgb(ink(ax)))
         colours = (*map(to_rgb, _COLOURS), tuple(faint))
         order = np.arange(n_rows)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.plotting._style import COLOURS, legend_above, make_room
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes
 
 _POOLED = "pooled"
 _MARKERS = "osD^v"  # one after the other, where the colours are used up
@@ -67,20 +66,15 @@ class PooledDifferenceDisplay:
         display : PooledDifferenceDisplay
             Itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="PooledDifferenceDisplay", extra="plot"
-        )
         rows = [r for r in self.pooled if not only_pooled or r["dataset"] == _POOLED]
         _check_rows(rows)
         key = "rule" if only_pooled else "dataset"
         names = list(dict.fromkeys(row[key] for row in rows))
         rules = list(dict.fromkeys(row["rule"] for row in rows))
         n_beside = 1 if only_pooled else len(rules)  # bars of one data set
-        is_own = ax is None
-        if is_own:
-            size = (6.5, 1.2 + len(names) * max(0.35, 0.13 * n_beside))
-            _, ax = pyplot.subplots(figsize=size, layout="constrained")
-        self.ax_, self.figure_, self.bars_ = ax, ax.figure, {}
+        is_new = ax is None
+        size = (6.5, 1.2 + len(names) * max(0.35, 0.13 * n_beside))
+        ax, self.bars_ = set_axes(self, ax, size), {}
         spread = min(0.4, 0.1 * (n_beside - 1))
         offsets = np.linspace(-spread, spread, n_beside)
         for k, rule in enumerate(rules):
@@ -108,9 +102,7 @@ class PooledDifferenceDisplay:
         if names[-1] == _POOLED:
             ax.axhline(len(names) - 1.5, color="grey", linewidth=1, linestyle=":")
         if n_beside > 1:
-            if is_own:
-                make_room(ax)
-            legend_above(ax)
+            legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 

@@ -1,4 +1,4 @@
-"""What every penalty chooses, over the penalty."""
+"""Scores of the stage that each penalty chooses."""
 
 import math
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics._rules import find_rule
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.plotting._style import set_axes
 
 # The corners of the triangle: the true class is on top.
 _CORNERS = np.array([[0.5, np.sqrt(3) / 2], [0.0, 0.0], [1.0, 0.0]])
@@ -127,12 +127,7 @@ class ScoringRuleDisplay:
         display : ScoringRuleDisplay
             Itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="ScoringRuleDisplay", extra="plot"
-        )
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(5, 4.4), layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = set_axes(self, ax, (5, 4.4))
         x, y = (self.forecasts @ _CORNERS).T
         top = np.quantile(self.losses, 0.98) if vmax is None else vmax
         self.mesh_ = ax.tripcolor(

@@ -1,5 +1,7 @@
 """What the displays share: colours for light and dark styles, and what fits where."""
 
+from sklearn_superior.utils._optional import import_optional
+
 # Colours that colour-blind readers tell apart, on white and on black.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Width of a character in inches, at the usual font size and at that of the legend.
@@ -29,27 +31,34 @@ def shorten(text, n_most):
     return f"{text[: n_most - 1 - n_end]}…{text[len(text) - n_end :]}"
 
 
-def legend_above(ax):
-    """Draw the legend above the axes, in as many columns as fit, at most three."""
+def set_axes(display, ax, size):
+    """Set and return the axes of a display: `ax`, or of a new figure if it is None."""
+    pyplot = import_optional(
+        "matplotlib.pyplot", caller=type(display).__name__, extra="plot"
+    )
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax
+
+
+def legend_above(ax, *, make_room):
+    """Draw the legend above the axes, in as many columns as fit, at most three.
+
+    With `make_room` the figure becomes taller if the legend has more than two lines.
+    """
     _, labels = ax.get_legend_handles_labels()
+    longest = max(map(len, labels), default=0) + 7  # with the line before it
+    n_fit = int(ax.figure.get_figwidth() / _SMALL_CHARACTER) // longest
+    n_columns = max(1, min(3, n_fit, len(labels)))
+    if make_room:
+        n_lines = -(-len(labels) // n_columns)
+        width, height = ax.figure.get_size_inches()
+        ax.figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
     ax.legend(
         fontsize="small",
         frameon=False,
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
-        ncols=_count_columns(ax, labels),
+        ncols=n_columns,
     )
-
-
-def make_room(ax):
-    """Make a figure of one's own taller by the lines of its legend beyond two."""
-    _, labels = ax.get_legend_handles_labels()
-    n_lines = -(-len(labels) // _count_columns(ax, labels))
-    width, height = ax.figure.get_size_inches()
-    ax.figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
-
-
-def _count_columns(ax, labels):
-    longest = max(map(len, labels), default=0) + 7  # with the line before it
-    n_fit = int(ax.figure.get_figwidth() / _SMALL_CHARACTER) // longest
-    return max(1, min(3, n_fit, len(labels)))

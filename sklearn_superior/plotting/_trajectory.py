@@ -6,10 +6,9 @@ from sklearn_superior.plotting._style import (
     COLOURS,
     ink,
     legend_above,
-    make_room,
     paper,
+    set_axes,
 )
-from sklearn_superior.utils._optional import import_optional
 
 # The forms of a rule share a colour, and differ by the line.
 _COLOURS = dict(zip(("brier", "log_loss", "spherical"), COLOURS, strict=False))
@@ -142,13 +141,8 @@ class StoppingTrajectoryDisplay:
         display : StoppingTrajectoryDisplay
             Itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="StoppingTrajectoryDisplay", extra="plot"
-        )
-        is_own = ax is None
-        if is_own:
-            _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
-        self.ax_, self.figure_, self.lines_ = ax, ax.figure, {}
+        is_new = ax is None
+        ax, self.lines_ = set_axes(self, ax, (7, 4)), {}
         several = isinstance(self.trajectory, list | tuple)
         self._trajectories = list(self.trajectory) if several else [self.trajectory]
         rules = [rule for rule in self.rules if rule != "last"]  # which has no score
@@ -159,9 +153,7 @@ class StoppingTrajectoryDisplay:
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score, scaled to its range")
         ax.set_ylim(-0.05, 1.1)
-        if is_own:
-            make_room(ax)
-        legend_above(ax)
+        legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 

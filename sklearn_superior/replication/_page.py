@@ -25,7 +25,7 @@ class Heading:
 
     @property
     def anchor(self):
-        """What a link to the heading names."""
+        """Anchor for links to the heading."""
         return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 
@@ -129,12 +129,10 @@ def interval(low, high, digits=2):
 
 def write_pages(path, title, parts):
     """Write the parts as Markdown and as HTML; return both files."""
-    files = [path.with_suffix(suffix) for suffix in (".md", ".html")]
-    for file, content in zip(
-        files, (as_markdown(parts), as_html(title, parts)), strict=True
-    ):
-        write_atomically(file, content.encode())
-    return files
+    pages = {".md": as_markdown(parts), ".html": as_html(title, parts)}
+    for suffix, page in pages.items():
+        write_atomically(path.with_suffix(suffix), page.encode())
+    return [path.with_suffix(suffix) for suffix in pages]
 
 
 def as_markdown(parts):

@@ -34,7 +34,7 @@ SYNTHETIC = "synthetic"
 DATASETS = (SYNTHETIC, *(dataset.name for dataset in list_paper_datasets()))
 RULES = ("brier", "penalized_brier", "log_loss", "penalized_log_loss")
 PATIENCE = 10
-N_FOLDS = 5  # of a run that is not cut short
+N_FOLDS = 5  # of a full run
 FIELDS = ("job", "seed", "status", "n_rows", "seconds", "validation", "test")
 # The losses that each kind of estimator can be trained with.
 ESTIMATORS = {
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def name(self):
-        """Name that no other job has."""
+        """Unique name of the job."""
         return (
             f"{self.dataset}/{self.estimator}-{self.loss}-{self.max_iter}/"
             f"fold{self.fold:02}-repeat{self.repeat}"
@@ -219,7 +219,7 @@ def make_jobs(
 
 
 def spread_folds(dataset, n_folds):
-    """Return the numbers of so many folds of a data set, spread evenly over all."""
+    """Choose `n_folds` of the folds of a data set, spread evenly; return numbers."""
     n_blocks = {d.name: sum(d.blocks) for d in list_paper_datasets()} | {SYNTHETIC: 10}
     n = min(n_folds, n_blocks[dataset])
     return [k * n_blocks[dataset] // n for k in range(n)]

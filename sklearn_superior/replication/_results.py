@@ -15,9 +15,9 @@ from sklearn_superior.model_selection import (
 from sklearn_superior.model_selection._statistics import holm
 from sklearn_superior.replication._protocol import ESTIMATORS, PATIENCE, RULES
 
-# A plain rule and the loss that the network is trained with to be judged by it.
+# The plain rules; a network is judged by the one that it was trained with.
 PLAIN_RULES = ("brier", "log_loss")
-# What is compared: the names of a mean, of what goes with it, and its scale.
+# What is compared: columns of a summary (mean, prefix of the others) and a factor.
 _QUANTITIES = {
     "test_f1": ("mean", "", 100),
     "correlation": ("correlation", "correlation_", 1),

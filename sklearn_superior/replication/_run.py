@@ -59,7 +59,7 @@ def _jobs(text):
 
 
 def choose_jobs(make_jobs, options):
-    """List the jobs that the options ask for; None in them leaves all as planned."""
+    """List the jobs that the options ask for; an option that is None restricts none."""
     if options.quick:
         options.datasets = options.datasets or [SYNTHETIC]
         options.epochs = options.epochs or 12

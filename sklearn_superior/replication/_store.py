@@ -1,9 +1,9 @@
 """Records on disk: one compressed file for each data set, one line for each training.
 
 A line is a record as JSON, with a checksum. To add a record, the file is written anew
-under a lock and replaced as a whole, so that several runs may share a folder. What a
-run is training it holds a lock on, its claim, which the system releases when the
-process ends, however it ends.
+under a lock and replaced as a whole, so that several runs may share a folder. A run
+claims a training by a lock, which the system releases when the process ends, whatever
+ends it.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from pathlib import Path
 from sklearn_superior.utils._files import remove_leftovers, write_atomically
 
 _SUFFIX = ".jsonl.gz"
-_CHUNK = 4096  # bytes; what is before a damaged one can be read
+_CHUNK = 4096  # bytes unpacked at once; all before a damaged chunk is read
 
 
 class RecordStore:
@@ -45,7 +45,7 @@ class RecordStore:
         return self.folder / f"{dataset}{_SUFFIX}"
 
     def add(self, record):
-        """Add a record, in the place of one of the same job."""
+        """Add a record; it replaces one of the same job."""
         path = self.path(record["job"]["dataset"])
         with lock(path.with_name(f".{path.name}.lock")):
             remove_leftovers(path)
@@ -158,7 +158,7 @@ def _try_to_lock(path):
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
-        file.close()  # the one before has removed the file meanwhile
+        file.close()  # its last holder has removed it in the meantime
 
 
 def _lock_file(file):

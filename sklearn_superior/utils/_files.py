@@ -10,7 +10,7 @@ _NODE = re.sub(r"\W+", "_", platform.node())
 
 
 def write_atomically(path, data):
-    """Write bytes to a file that exists afterwards either whole or as it was."""
+    """Write bytes to a file; if that fails, the file stays as it was."""
     temporary = path.with_name(
         f".{path.name}.{_NODE}-{os.getpid()}-{threading.get_ident()}.tmp"
     )
@@ -26,8 +26,8 @@ def write_atomically(path, data):
 
 
 def remove_leftovers(path):
-    """Remove what processes of this machine that are dead left of writing `path`."""
-    if os.name != "posix":  # where a process cannot be asked for without harm
+    """Remove temporary files of `path` whose process, on this machine, has ended."""
+    if os.name != "posix":  # elsewhere os.kill would end the process
         return
     pattern = re.compile(rf"\.{re.escape(path.name)}\.{_NODE}-(\d+)-\d+\.tmp")
     with suppress(OSError):

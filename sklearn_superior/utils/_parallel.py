@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-# How often jobs are given out that were lost with a worker.
+# How often jobs are submitted that were lost with a worker.
 _N_ATTEMPTS = 3
 
 
@@ -16,7 +16,7 @@ def in_parallel(function, jobs, *, n_jobs):
 
     On a Dask cluster joblib keeps an argument of many jobs on a single worker at first.
     If that one is lost, Dask does the jobs of the worker again, but cancels those that
-    still wait for the argument. These are given out once more.
+    still wait for the argument. These are submitted once more.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def _numbered(number, function, *job):
 
 @contextmanager
 def limit_threads(n_threads):
-    """Let OpenMP have so many threads in this context; None does not limit it."""
+    """Limit the threads of OpenMP in this context; None sets no limit."""
     if n_threads is None:
         yield
     else:

@@ -18,7 +18,7 @@ from sklearn_superior.utils._tables import read_array, read_numbers
 
 @dataclass
 class Rows:
-    """Data with labels and, maybe, weights."""
+    """Data with labels and optional weights."""
 
     X: Any
     y: np.ndarray
@@ -50,7 +50,7 @@ def _check_objects(values, name):
     except TypeError as exc:
         raise ValueError(f"{name} must hold numbers or text: {exc}.") from exc
     for value in distinct:
-        if value is None or _is_missing(value):
+        if is_missing(value):
             raise ValueError(f"{name} must not contain missing values. Got {value!r}.")
     try:
         sorted(distinct)
@@ -61,9 +61,10 @@ def _check_objects(values, name):
         ) from exc
 
 
-def _is_missing(value):
+def is_missing(value):
+    """Tell whether a value is None, NaN, or the missing value of pandas."""
     try:
-        return bool(value != value)
+        return value is None or bool(value != value)
     except TypeError:  # pandas.NA is neither equal nor unequal to itself
         return True
 

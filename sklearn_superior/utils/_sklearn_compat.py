@@ -13,26 +13,23 @@ from types import FunctionType
 import numpy as np
 from sklearn import get_config
 from sklearn.metrics._scorer import _SCORERS, _BaseScorer
-from sklearn.utils import _safe_indexing
-from sklearn.utils._array_api import (
-    _convert_to_numpy,
-    _is_numpy_namespace,
-    _max_precision_float_dtype,
-    get_namespace_and_device,
-)
+from sklearn.utils import _safe_indexing as take_rows
+from sklearn.utils._array_api import _convert_to_numpy as to_numpy
+from sklearn.utils._array_api import _is_numpy_namespace, get_namespace_and_device
+from sklearn.utils._array_api import _max_precision_float_dtype as widest_float
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import _num_features, _num_samples
+from sklearn.utils.validation import _num_samples as count_rows
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before 1.9 there are no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for that of scikit-learn."""
+        """Takes the place of the class of scikit-learn 1.9."""
 
     def with_callbacks(method):
         """Return the method as it is."""
@@ -48,19 +45,11 @@ except ImportError:  # before 1.8
         own_xp, _, own_device = get_namespace_and_device(array)
         if own_xp == xp and own_device == device:
             return array
-        array = _convert_to_numpy(array, own_xp)
-        if array.dtype.kind == "f" and _max_precision_float_dtype(xp, device) != (
-            xp.float64
-        ):
+        array = to_numpy(array, own_xp)
+        if array.dtype.kind == "f" and widest_float(xp, device) != xp.float64:
             array = array.astype(np.float32)
         return array if _is_numpy_namespace(xp) else xp.asarray(array, device=device)
 
-
-to_numpy = _convert_to_numpy
-widest_float = _max_precision_float_dtype
-take_rows = _safe_indexing
-count_rows = _num_samples
-count_features = _num_features
 
 # Types that fitted models hold besides those that skops trusts itself. Most hold
 # numbers only. Loading one runs no code of the file's choice: what a `partial` calls
@@ -84,7 +73,6 @@ __all__ = [
     "array_namespace",
     "begin_callbacks",
     "check_parameters",
-    "count_features",
     "count_rows",
     "integer_from",
     "move_to",
@@ -153,7 +141,7 @@ class ProbabilityScorer(_BaseScorer):
 
 
 def scorer_parts(scorer):
-    """Return all that a scorer of scikit-learn is made of; None if it is not one."""
+    """Return function, sign, options and response method of a scorer, else None."""
     if not isinstance(scorer, _BaseScorer):
         return None
     return scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method
@@ -222,7 +210,7 @@ def check_parameters(caller, constraints, values):
 
 
 class _Integers(Interval):
-    """Integers, of which Python's booleans are none."""
+    """Integers, but not Python's booleans."""
 
     def is_satisfied_by(self, val):
         return not isinstance(val, bool) and super().is_satisfied_by(val)

@@ -1,8 +1,7 @@
 """The one reader of arrays and tables: every kind of column as a NumPy array.
 
 Nullable and Arrow columns of pandas, polars, pyarrow, masked arrays, categories and
-objects keep their dtype, integers stay exact, and what is missing stays missing: it is
-an error, a NaN or a mask, as the caller asks.
+objects keep their dtype, and integers stay exact. What is missing is an error.
 """
 
 from numbers import Real
@@ -13,7 +12,7 @@ from scipy.sparse import issparse
 __all__ = ["read_array", "read_numbers"]
 
 
-def read_array(values, name, *, missing="raise"):
+def read_array(values, name):
     """Read anything array-like as a NumPy array of its own dtype.
 
     Parameters
@@ -25,25 +24,20 @@ def read_array(values, name, *, missing="raise"):
     name : str
         What the caller's parameter is called.
 
-    missing : {"raise", "mask", "nan"}, default="raise"
-        What becomes of masked values and of those that a nullable column lacks:
-        ``"raise"`` is a ValueError, ``"mask"`` returns a masked array if there are any,
-        ``"nan"`` returns floats with NaN, or a ValueError where that is not exact.
-        NaN in a column of floats, and None among objects, are values like any other.
-
     Returns
     -------
     array : ndarray
         Columns of different dtypes have the least dtype that holds them all exactly:
-        objects, if no other does.
+        objects, if no other does. Masked values, and those that a nullable column
+        lacks, raise a ValueError. NaN in a column of floats, and None among objects,
+        are values like any other.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn_superior.utils._tables import read_array
-    >>> masked = np.ma.masked_equal(np.array([1, 2, 3], dtype=np.float32), 2)
-    >>> read_array(masked, "X", missing="nan")
-    array([ 1., nan,  3.], dtype=float32)
+    >>> read_array(np.ma.MaskedArray([1, 2], dtype=np.int8), "X")
+    array([1, 2], dtype=int8)
     """
     if type(values) is np.ndarray:
         return values
@@ -52,9 +46,13 @@ def read_array(values, name, *, missing="raise"):
     if values is None or isinstance(values, str | bytes | dict | set):
         raise TypeError(f"{name} must be array-like. Got {values!r} instead.")
     try:
-        array, mask = _read(values)
+        array = _read(values)
     except (ValueError, TypeError, RuntimeError) as exc:
         raise ValueError(f"{name} cannot be read as an array: {exc}") from exc
+    if array is None:
+        if isinstance(values, np.ma.MaskedArray):
+            raise ValueError(f"{name} must not have masked values.")
+        raise ValueError(f"{name} must not contain missing values.")
     if array.ndim == 0 and array.dtype.kind == "O":  # a generator, a lazy frame
         raise TypeError(f"{name} must be array-like. Got a {type(values).__name__}.")
     if isinstance(values, list | tuple) and array.dtype.kind == "U":
@@ -63,23 +61,15 @@ def read_array(values, name, *, missing="raise"):
                 raise TypeError(
                     f"{name} must hold labels of one type. Got {value!r} beside text."
                 )
-    if mask is None or not mask.any():
-        return array
-    if missing == "mask":
-        return np.ma.MaskedArray(array, mask)
-    if missing == "nan":
-        return _with_nan(array, mask, name)
-    if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{name} must not have masked values.")
-    raise ValueError(f"{name} must not contain missing values.")
+    return array
 
 
-def read_numbers(values, name, *, missing="raise"):
+def read_numbers(values, name):
     """Read anything array-like as a NumPy array of real numbers.
 
     Numbers that are held as objects (integers of any size, decimals, fractions) become
-    64-bit integers if all are integers of that range, else float64. The parameters are
-    those of `read_array`; None among objects becomes NaN.
+    64-bit integers if all are integers of that range, else float64; None becomes NaN.
+    The parameters are those of `read_array`.
 
     Examples
     --------
@@ -88,7 +78,7 @@ def read_numbers(values, name, *, missing="raise"):
     >>> read_numbers([Decimal("0.5"), 1], "X")
     array([0.5, 1. ])
     """
-    array = read_array(values, name, missing=missing)
+    array = read_array(values, name)
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
     if array.dtype.kind not in "fiub":
@@ -97,30 +87,20 @@ def read_numbers(values, name, *, missing="raise"):
 
 
 def _from_objects(array, name):
-    data = array.filled(0) if isinstance(array, np.ma.MaskedArray) else array
+    """Return numbers that are held as objects: integers if all are, else floats."""
     try:
-        data = data.astype(np.float64) if not _are_integers(data) else _exact(data)
+        if not all(isinstance(value, int | np.integer) for value in array.flat):
+            return array.astype(np.float64)
+        exact = np.array([int(value) for value in array.flat]).reshape(array.shape)
+        return exact if exact.dtype.kind in "iu" else exact.astype(np.float64)
     except (TypeError, ValueError) as exc:
         raise TypeError(f"{name} must hold numbers: {exc}") from exc
-    if isinstance(array, np.ma.MaskedArray):
-        return np.ma.MaskedArray(data, array.mask)
-    return data
-
-
-def _are_integers(objects):
-    return all(isinstance(value, int | np.integer) for value in objects.flat)
-
-
-def _exact(objects):
-    """Array of Python integers: 64-bit integers if they fit, else float64."""
-    array = np.array([int(value) for value in objects.flat]).reshape(objects.shape)
-    return array if array.dtype.kind in "iu" else array.astype(np.float64)
 
 
 def _read(values):
-    """Return an array and the mask of what is missing, or None if nothing can be."""
+    """Return an array, or None if values are missing."""
     if isinstance(values, np.ma.MaskedArray):
-        return values.data, np.ma.getmaskarray(values)
+        return None if np.ma.is_masked(values) else values.data
     columns = _columns(values)
     if columns is not None:
         return _join([_read_column(column) for column in columns], len(values))
@@ -128,7 +108,7 @@ def _read(values):
         return _read_column(values)
     if getattr(values, "requires_grad", False):  # a tensor of torch
         values = values.detach()
-    return np.asarray(values), None
+    return np.asarray(values)
 
 
 def _columns(values):
@@ -151,49 +131,35 @@ def _is_column(values):
 
 
 def _read_column(column):
-    """Return the values of a series and what is missing, None if nothing is."""
+    """Return the values of a series, or None if some are missing."""
     if hasattr(column, "isna"):
         return _read_pandas(column)
-    is_arrow = hasattr(column, "drop_null")
-    options = {"zero_copy_only": False} if is_arrow else {}
-    if not (column.null_count if is_arrow else column.null_count()):
-        return column.to_numpy(**options), None
-    mask = column.is_null().to_numpy(**options)
-    known = column.drop_null() if is_arrow else column.drop_nulls()
-    known = known.to_numpy(**options)
-    array = np.zeros(len(mask), dtype=known.dtype)
-    array[~mask] = known
-    return array, mask
+    if hasattr(column, "drop_null"):  # pyarrow
+        return None if column.null_count else column.to_numpy(zero_copy_only=False)
+    return None if column.null_count() else column.to_numpy()
 
 
 def _read_pandas(column):
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
-        return np.asarray(column), None
+        return np.asarray(column)
+    if np.any(column.isna()):
+        return None
     if hasattr(dtype, "categories"):
-        return _read_categories(column)
+        holder = column.cat if hasattr(column, "cat") else column
+        return _read(holder.categories)[np.asarray(holder.codes)]
     own = getattr(dtype, "numpy_dtype", None)
-    mask = np.asarray(column.isna(), dtype=bool)
     if own is None or own.kind not in "biuf":  # text, dates: as pandas gives them
-        return np.asarray(column), mask
-    return column.to_numpy(dtype=own, na_value=own.type(0)), mask
+        return np.asarray(column)
+    return column.to_numpy(dtype=own)
 
 
-def _read_categories(column):
-    holder = column.cat if hasattr(column, "cat") else column
-    codes = np.asarray(holder.codes)
-    categories, _ = _read(holder.categories)
-    mask = codes < 0
-    if not len(categories):
-        return np.zeros(len(codes), dtype=categories.dtype), mask
-    return categories[np.where(mask, 0, codes)], mask
-
-
-def _join(columns, n_rows):
-    """Join columns of arrays and masks, in a dtype that holds all of them exactly."""
-    if not columns:
-        return np.empty((n_rows, 0)), None
-    arrays = [array for array, _ in columns]
+def _join(arrays, n_rows):
+    """Join columns in a dtype that holds all of them exactly; None if one is None."""
+    if not arrays:
+        return np.empty((n_rows, 0))
+    if any(array is None for array in arrays):
+        return None
     kinds = {array.dtype.kind for array in arrays}
     dtype = np.dtype(object)
     if kinds <= set("biuf"):
@@ -202,35 +168,7 @@ def _join(columns, n_rows):
             dtype = np.dtype(object)
     elif len({array.dtype for array in arrays}) == 1:
         dtype = arrays[0].dtype
-    array = np.empty((n_rows, len(arrays)), dtype=dtype, order="F")
+    table = np.empty((n_rows, len(arrays)), dtype=dtype, order="F")
     for k, column in enumerate(arrays):
-        array[:, k] = column
-    if all(mask is None for _, mask in columns):
-        return array, None
-    nothing = np.zeros(n_rows, dtype=bool)
-    masks = [nothing if mask is None else mask for _, mask in columns]
-    return array, np.column_stack(masks)
-
-
-def _with_nan(array, mask, name):
-    """Floats with NaN for what is missing."""
-    if array.dtype.kind == "O":
-        array = array.copy()
-        array[mask] = np.nan
-        return array
-    if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} must hold numbers where values are missing. Got {array.dtype}."
-        )
-    if array.dtype.kind == "f":
-        array = array.copy()
-    else:
-        floats = array.astype(np.float64)
-        if (floats.astype(object) != array.astype(object))[~mask].any():
-            raise ValueError(
-                f"{name} has integers beyond 2**53 beside missing values: as floats "
-                "they would not be exact."
-            )
-        array = floats
-    array[mask] = np.nan
-    return array
+        table[:, k] = column
+    return table

@@ -87,7 +87,7 @@ def files_in(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_manifest():
+def test_the_manifest_names_one_commit_and_all_files():
     assert _download.BASE_URL == (
         "https://raw.githubusercontent.com/Ruhallah93/superior-scoring-rules/"
         "696787fad7b262b953e8d69a314001838307d203/"
@@ -101,19 +101,19 @@ def test_hash_is_that_of_git():
     assert git_blob_hash(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
 
 
-def test_downloads_all(server, tmp_path):
+def test_all_files_are_downloaded(server, tmp_path):
     download_files(HASHES, tmp_path / "new" / "folder")
     assert files_in(tmp_path / "new" / "folder") == FILES
     assert server.requests == dict.fromkeys(FILES, 1)
 
 
-def test_downloads_at_once(server, tmp_path):
+def test_several_files_are_downloaded_at_once(server, tmp_path):
     server.meeting = threading.Barrier(3)
     download_files(HASHES, tmp_path)
     assert files_in(tmp_path) == FILES
 
 
-def test_downloads_only_what_is_missing(server, tmp_path):
+def test_only_missing_files_are_downloaded(server, tmp_path):
     download_files({SECOND: HASHES[SECOND]}, tmp_path)
     server.requests.clear()
     download_files(HASHES, tmp_path)
@@ -123,7 +123,7 @@ def test_downloads_only_what_is_missing(server, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["break off", "corrupt", 503, 429])
-def test_tries_again(server, tmp_path, way):
+def test_a_failed_download_is_tried_again(server, tmp_path, way):
     server.failures = {SECOND: (way, 2)}
     download_files(HASHES, tmp_path)
     assert files_in(tmp_path) == FILES
@@ -140,7 +140,9 @@ def test_tries_again(server, tmp_path, way):
         (404, "HTTP Error 404", 1),
     ],
 )
-def test_gives_up(server, tmp_path, way, problem, n_requests):
+def test_a_download_that_keeps_failing_is_an_error(
+    server, tmp_path, way, problem, n_requests
+):
     server.failures = {SECOND: (way, 99)}
     message = f"Cannot download {server.url}datasets/.*/Zone%202.csv: .*{problem}.*home"
     with pytest.raises(OSError, match=message):
@@ -155,7 +157,7 @@ def test_gives_up(server, tmp_path, way, problem, n_requests):
     assert files_in(tmp_path) == FILES
 
 
-def test_offline(monkeypatch, tmp_path):
+def test_no_connection_is_an_error_with_advice(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "*")
     with Server() as server:
         url = server.url
@@ -166,7 +168,7 @@ def test_offline(monkeypatch, tmp_path):
     assert files_in(tmp_path) == {}
 
 
-def test_disk_full(server, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_half_of_a_file(server, tmp_path, monkeypatch):
     def full(fd):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -184,7 +186,7 @@ def test_no_folder_can_be_made(server, tmp_path):
         download_files(HASHES, tmp_path)
 
 
-def test_shows_progress(server, tmp_path, capsys):
+def test_progress_is_shown(server, tmp_path, capsys):
     download_files(HASHES, tmp_path)
     assert capsys.readouterr().err.endswith("Downloading: 3 of 3 files\n")
 

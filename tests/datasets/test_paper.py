@@ -69,7 +69,7 @@ def _no_network(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("dataset", list_paper_datasets(), ids=lambda d: d.name)
-def test_table(dataset):
+def test_settings_are_those_of_the_notebook(dataset):
     assert (
         dataset.n_classes,
         len(dataset.feature_names),
@@ -104,7 +104,7 @@ def test_labels_from_the_names_of_files():
 
 
 @pytest.mark.parametrize("name", COMPRESSED)
-def test_real_data(name):
+def test_real_data_has_the_known_rows_and_classes(name):
     if not (DATA / f"{name}.csv.gz").exists():
         pytest.skip("the data is not here")
     dataset = fetch_paper_dataset(name, data_home=DATA)
@@ -175,13 +175,13 @@ def test_wind_as_text_and_as_number(tmp_path):
         ("", r"must have a column 'series'. It has \[\]"),
     ],
 )
-def test_bad_files(tmp_path, text, message):
+def test_bad_files_are_refused(tmp_path, text, message):
     write_compressed(tmp_path, "motor_failure_time", text)
     with pytest.raises(ValueError, match=message):
         fetch_paper_dataset("motor_failure_time", data_home=tmp_path)
 
 
-def test_damaged_compression(tmp_path):
+def test_damaged_compression_is_reported(tmp_path):
     path = tmp_path / "motor_failure_time.csv.gz"
     whole = gzip.compress(b"series,label,x,y,z\n" + b"a,1,1,2,3\n" * 1000)
     for content in (whole[: len(whole) // 2], b"no gzip at all", whole[:20] + b"xxxxx"):
@@ -199,7 +199,7 @@ def test_missing_files_are_named(tmp_path):
         )
 
 
-def test_unknown_name():
+def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match=r"'name' .*'ble_rssi'.* Got 'iris'\."):
         fetch_paper_dataset("iris")
 

@@ -19,7 +19,7 @@ def split_windows(recordings, length=50):
     return X[train], windows.y[train], X[test], windows.y[test]
 
 
-def test_shapes_and_names():
+def test_recordings_have_their_shapes_and_names():
     recordings = make_motion_signals(4, 3, 50, 2, random_state=0)
     assert recordings.data.shape == (4 * 3 * 50, 2)
     assert recordings.data.dtype == np.float64

@@ -96,7 +96,7 @@ def value_or_message(function):
 
 @names
 @given(data=st.data())
-def test_one_column(name, data):
+def test_one_column_is_for_the_positive_class(name, data):
     y_index, y_proba = data.draw(forecasts(max_classes=2, max_samples=12))
     y_true = np.array(["no", "yes"])[y_index]
     options = {
@@ -121,7 +121,7 @@ def data(n_samples=200, n_classes=4, chunks=30):
 
 
 @names
-def test_kinds_of_input(name):
+def test_labels_and_weights_may_be_in_memory_or_in_other_blocks(name):
     y_true, y_proba, lazy_proba = data()
     weight = np.random.default_rng(1).random(len(y_true))
     loss = getattr(lazy, name)
@@ -137,7 +137,7 @@ def test_kinds_of_input(name):
 
 @names
 @pytest.mark.parametrize("dtype", ["int64", "str", "category"])
-def test_data_frames(name, dtype):
+def test_filtered_data_frames_equal_the_loss_in_memory(name, dtype):
     y_true, y_proba, _ = data()
     frame = pd.DataFrame(y_proba, columns=list("abcd"))
     frame["label"] = pd.Series(y_true).astype(dtype)
@@ -189,7 +189,7 @@ def test_frames_from_many_small_files(n_other_columns, tmp_path):
     assert_allclose(float(loss), expected, rtol=1e-12)
 
 
-def test_normalize_and_scale():
+def test_normalize_and_scale_are_those_of_the_loss_in_memory():
     y_true, y_proba, lazy_proba = data()
     assert_allclose(
         float(lazy.penalized_log_loss(y_true, lazy_proba, normalize=False)),
@@ -232,7 +232,7 @@ def test_values_come_with_other_lazy_values():
     assert_allclose(both[2], both[0] / 2)
 
 
-def test_bad_input_is_told_at_once():
+def test_bad_input_raises_before_anything_is_computed():
     y_true, y_proba, lazy_proba = data()
     loss = lazy.penalized_brier_score_loss
     bag = pytest.importorskip("dask.bag").from_sequence([0, 1])
@@ -300,7 +300,7 @@ def test_bad_input_is_told_at_once():
     assert [w.filename for w in caught] == [__file__]
 
 
-def test_bad_values_are_told_when_they_are_read():
+def test_bad_values_raise_when_they_are_computed():
     y_true, y_proba, lazy_proba = data()
     loss = lazy.penalized_brier_score_loss
     cases = [
@@ -361,7 +361,7 @@ def test_memory_does_not_grow_with_the_rows(labels):
     assert peaks[1] - peaks[0] < 10 * 2**20
 
 
-def test_rows_that_do_not_sum_to_one_are_told_once():
+def test_rows_that_do_not_sum_to_one_warn_once():
     y_true, y_proba, lazy_proba = data()
     with pytest.warns(UserWarning, match="rows of y_proba do not sum") as caught:
         float(lazy.penalized_brier_score_loss(y_true, lazy_proba * 0.9))

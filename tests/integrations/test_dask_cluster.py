@@ -44,7 +44,7 @@ def client():
 
 
 @pytest.mark.parametrize("labels", [None, [0, 1, 2, 3]])
-def test_lazy_loss(client, labels):
+def test_the_lazy_loss_on_a_cluster_equals_the_loss_in_memory(client, labels):
     y_true, y_proba = random_forecast(np.random.default_rng(0), 300, 4)
     lazy_proba = da.from_array(y_proba, chunks=(40, 2))
     loss = lazy.penalized_brier_score_loss(y_true, lazy_proba, labels=labels)
@@ -134,7 +134,7 @@ def test_xgboost_metric_is_that_of_all_rows(client, n_classes, sizes, weighted):
     assert_allclose(history, values, rtol=1e-5)  # XGBoost keeps six digits
 
 
-def test_xgboost_dask_train(client):
+def test_xgboost_dask_train_takes_the_metric(client):
     xgboost = pytest.importorskip("xgboost")
     xgboost_dask = pytest.importorskip("xgboost.dask")
     X, y, X_val, y_val, _ = classification(4)

@@ -158,7 +158,7 @@ def test_several_scores_beside_validation_data_and_other_callbacks():
     assert history["learning_rate"] == pytest.approx([1e-3, 1e-3, 5e-4])
 
 
-def test_fits_again():
+def test_a_callback_can_be_used_in_several_fits():
     X, y, X_val, y_val = data()
     scorer = ScorerCallback(neg_penalized_brier_scorer, X_val, y_val)
     first, second = (
@@ -187,7 +187,7 @@ def test_callbacks_in_another_order_or_mode():
     assert automatic.mode == "auto"  # the user's objects are left as they are
 
 
-def test_bad_input():
+def test_bad_arguments_are_refused():
     X, y, X_val, y_val = data()
     PBS = neg_penalized_brier_scorer
     for message, arguments in [
@@ -272,7 +272,7 @@ def test_epochs_gone_astray_do_not_lose_the_best_one():
     assert_allclose(np.nanmax(scores), expected, rtol=1e-6)
 
 
-def test_half_precision():
+def test_half_precision_is_scored_in_single_precision():
     X, y, X_val, y_val = data()
     model = keras.Sequential(
         [keras.layers.Dense(5, activation="softmax", dtype="bfloat16")]

@@ -146,7 +146,7 @@ def test_updates_wait_for_nothing(make, dtype):
 
 
 @both
-def test_forward_and_reset(make):
+def test_forward_returns_the_loss_of_the_batch_and_reset_forgets(make):
     y_true, y_proba = random_forecast(np.random.default_rng(0), 60, 3)
     preds, target = torch.asarray(y_proba), torch.asarray(y_true)
     metric = make()
@@ -217,7 +217,7 @@ def test_a_coarser_module_leaves_the_sums_exact():
     assert metric.loss.dtype == torch.float64
 
 
-def test_bad_shapes_and_types_are_told_at_once():
+def test_bad_shapes_and_types_raise_in_update():
     metric = PenalizedBrierScore()
     preds, target = torch.full((4, 3), 1 / 3), torch.tensor([0, 1, 2, 0])
     cases = [
@@ -248,7 +248,7 @@ def test_bad_shapes_and_types_are_told_at_once():
         PenalizedLogLoss(scale="sum")
 
 
-def test_bad_values_are_told_by_compute():
+def test_bad_values_raise_in_compute():
     preds, target = torch.full((4, 3), 1 / 3), torch.tensor([0, 1, 2, 0])
     weight = torch.tensor([1.0, -1, 1, 1])
     cases = [

@@ -16,6 +16,10 @@ LOSSES = {
     name: getattr(sklearn_superior.metrics, rule.loss_name)
     for name, rule in RULES.items()
 }
+D2_SCORES = {
+    "brier": sklearn_superior.metrics.d2_penalized_brier_score,
+    "log_loss": sklearn_superior.metrics.d2_penalized_log_loss_score,
+}
 
 
 def samples_of(rule):

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,20 +15,17 @@ from sklearn import config_context
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
-    d2_log_loss_score,
     log_loss,
 )
 
 from sklearn_superior.metrics import (
     _reduce,
     d2_penalized_brier_score,
-    d2_penalized_log_loss_score,
     penalized_brier_score_loss,
     penalized_brier_score_samples,
     penalized_log_loss,
     penalized_spherical_loss,
 )
-from sklearn_superior.metrics._d2 import D2_SCORES
 from sklearn_superior.metrics._reduce import LossSums
 from sklearn_superior.metrics._rules import RULES
 from tests.metrics.forecasts import LOSSES, SAMPLES, forecasts, random_forecast
@@ -114,7 +110,7 @@ def test_ties_of_all_classes(ties, charges, level):
     assert_allclose(losses - plain, charges, atol=1e-15)
 
 
-def test_scales():
+def test_scale_multiplies_the_whole_loss():
     y_true, y_proba = random_forecast(np.random.default_rng(0), 40, 4)
     for penalty in ["paper", "minimal", 0, 1.5]:
         of = {
@@ -268,7 +264,7 @@ def test_labels_of_any_type(convert):
 
 
 @pytest.mark.parametrize("dtype", [bool, "boolean"])
-def test_boolean_labels(dtype):
+def test_labels_may_be_boolean(dtype):
     y = pd.Series([True, False, True], dtype=dtype)
     expected = penalized_brier_score_loss([1, 0, 1], [0.9, 0.4, 0.2])
     assert penalized_brier_score_loss(y, [0.9, 0.4, 0.2]) == expected
@@ -343,7 +339,7 @@ def test_many_blocks_equal_one(name):
     )
 
 
-def test_many_classes():
+def test_two_thousand_classes_cost_the_plain_loss_and_the_penalty():
     y_true, y_proba = random_forecast(np.random.default_rng(10), 4000, 2000)
     error = np.mean(y_proba.argmax(axis=1) != y_true)
     assert_allclose(
@@ -389,36 +385,6 @@ def test_extra_memory_is_bounded(kind):
         assert peak < 32 * 2**20
 
 
-def test_d2_without_penalty_is_scikit_learns():
-    if not hasattr(sklearn.metrics, "d2_brier_score"):
-        pytest.skip("scikit-learn has it from 1.8 on")
-    y_true, y_proba = random_forecast(np.random.default_rng(13), 200, 4)
-    weight = np.random.default_rng(14).random(200)
-    for options in [{}, {"sample_weight": weight}]:
-        assert_allclose(
-            d2_penalized_brier_score(y_true, y_proba, penalty=0, **options),
-            sklearn.metrics.d2_brier_score(y_true, y_proba, **options),
-        )
-        assert_allclose(
-            d2_penalized_log_loss_score(y_true, y_proba, penalty=0, **options),
-            d2_log_loss_score(y_true, y_proba, **options),
-        )
-
-
-@pytest.mark.parametrize("ties", ["first", "split", "correct"])
-@pytest.mark.parametrize("name", D2_SCORES)
-def test_d2_of_perfect_and_of_frequency_forecasts(name, ties):
-    y_true = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3])  # two classes tie at the top
-    weight = np.array([1, 1, 1, 2, 1, 1, 1, 2, 1.0])
-    frequency = np.bincount(y_true, weight) / weight.sum()
-    options = {"sample_weight": weight, "ties": ties}
-    d2 = D2_SCORES[name]
-    assert_allclose(d2(y_true, np.tile(frequency, (9, 1)), **options), 0, atol=1e-15)
-    assert_allclose(d2(y_true, np.eye(4)[y_true], **options), 1)
-    with pytest.raises(ValueError, match="is not defined when .* a single class"):
-        d2([1, 1], [[0.2, 0.8], [0.4, 0.6]], labels=[0, 1])
-
-
 array_libraries = pytest.mark.parametrize(
     ("library", "device"),
     [
@@ -446,7 +412,9 @@ def to_library(library, device, *arrays):
 @rules
 @pytest.mark.parametrize("ties", ["first", "split", "correct"])
 @given(data=forecasts(max_classes=6), seed=st.integers(0, 1000))
-def test_array_api(library, device, name, ties, data, seed):
+def test_arrays_of_other_libraries_have_the_same_losses(
+    library, device, name, ties, data, seed
+):
     y_index, y_proba = data
     weight = np.random.default_rng(seed).random(len(y_index)) + 0.1
     options = {"labels": range(y_proba.shape[1]), "ties": ties}
@@ -466,7 +434,7 @@ def test_array_api(library, device, name, ties, data, seed):
 
 
 @array_libraries
-def test_array_api_inputs(library, device):
+def test_arrays_of_other_libraries_may_be_one_hot_or_one_column(library, device):
     y_index, y_proba = random_forecast(np.random.default_rng(15), 90, 3)
     expected = penalized_brier_score_loss(y_index, y_proba)
     text = np.array(["a", "b", "c"])[y_index]
@@ -499,7 +467,7 @@ def test_array_api_inputs(library, device):
 
 
 @array_libraries
-def test_array_api_bad_values(library, device):
+def test_bad_values_in_arrays_of_other_libraries_are_refused(library, device):
     y_xp, one_hot, proba_xp, too_large, weight = to_library(
         library,
         device,

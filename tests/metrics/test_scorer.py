@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import clone, config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -96,7 +95,7 @@ def test_score_is_the_negated_loss(rule, data, name_labels):
     assert_allclose(plain(model, X, y), expected)
 
 
-def test_public_objects():
+def test_public_scorers_are_those_of_get_scorer():
     for rule in RULES:
         public = getattr(sklearn_superior.metrics, f"neg_penalized_{rule}_scorer")
         assert repr(public) == repr(SCORERS[SCORING[rule]])
@@ -126,25 +125,6 @@ def test_a_fold_without_a_class_scores_normally(rule):
     assert_allclose(score, expected)
 
 
-@rules
-@pytest.mark.parametrize("name_labels", [False, True])
-@pytest.mark.parametrize("seen", [[0, 2], [0], [0, 1, 2]])
-def test_a_class_never_seen_counts_with_probability_zero(rule, seen, name_labels):
-    X, y = IRIS
-    y = np.where(np.arange(len(y)) % 10, y, 3)
-    rows = np.isin(y, seen)
-    labels = text(y) if name_labels else y
-    model = GaussianNB().fit(X[rows], labels[rows])
-    full = np.zeros((len(y), 4))
-    for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
-        full[:, np.flatnonzero(np.unique(labels) == label)[0]] = column
-    missing = repr(np.setdiff1d(labels, model.classes_).tolist())[1:-1]
-    with pytest.warns(UserWarning, match="never seen: .*" + missing) as caught:
-        score = SCORERS[SCORING[rule.name]](model, X, labels)
-    assert len(caught) == 1
-    assert_allclose(score, -LOSSES[rule.name](labels, full))
-
-
 def test_cross_validation_by_groups_where_folds_lack_classes():
     X, y = IRIS  # sorted by class: each group holds one class
     groups = np.repeat(np.arange(6), 25)
@@ -162,25 +142,6 @@ def test_cross_validation_by_groups_where_folds_lack_classes():
         cross_val_score(
             GaussianNB(), X, y, cv=KFold(3), scoring=neg_penalized_log_loss_scorer
         )
-
-
-class Unsorted(ClassifierMixin, BaseEstimator):
-    """A classifier whose classes are not in order."""
-
-    def fit(self, X, y):
-        self.model_ = GaussianNB().fit(X, y)
-        self.classes_ = self.model_.classes_[::-1]
-        return self
-
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X)[:, ::-1]
-
-
-@pytest.mark.parametrize("data", [IRIS, CANCER])
-def test_columns_are_matched_to_the_classes_of_the_estimator(data):
-    X, y = data
-    ordered = neg_penalized_brier_scorer(GaussianNB().fit(X, y), X, y)
-    assert_allclose(neg_penalized_brier_scorer(Unsorted().fit(X, y), X, y), ordered)
 
 
 class Hard(GaussianNB):
@@ -239,7 +200,7 @@ def test_scorers_copy_and_print_like_scikit_learns(rule):
     assert search.fit(X, y).best_score_ < 0
 
 
-def test_get_scorer():
+def test_get_scorer_returns_new_scorers_or_those_of_scikit_learn():
     assert (
         repr(get_scorer("accuracy"))
         == "make_scorer(accuracy_score, response_method='predict')"
@@ -267,43 +228,6 @@ def test_scorers_with_options():
         get_scorer("neg_penalized_log_loss", scale="mean")
     with pytest.raises(TypeError, match="Options are only for .* name='accuracy'"):
         get_scorer("accuracy", penalty=1)
-
-
-@pytest.mark.parametrize("name_labels", [False, True])
-def test_declared_labels_keep_the_number_of_classes(name_labels):
-    X, y = IRIS
-    y = text(y) if name_labels else y
-    labels = np.unique(y)
-    seen = labels[[0, 2]]
-    rows = np.isin(y, seen)
-    model = GaussianNB().fit(X[rows], y[rows])
-    proba = np.insert(model.predict_proba(X), 1, 0, axis=1)
-    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for part in (rows, slice(None)):
-            expected = -penalized_brier_score_loss(y[part], proba[part], labels=labels)
-            assert_allclose(scorer(model, X[part], y[part]), expected)
-
-
-def test_labels_of_another_type_are_refused():
-    X, y = IRIS
-    model = GaussianNB().fit(X, y)
-    message = r"y_true has labels \['0', '1', '2'\], of another type than the classes"
-    with pytest.raises(ValueError, match=message):
-        neg_penalized_brier_scorer(model, X, y.astype(str))
-
-
-@pytest.mark.parametrize("labels", [["0", "1", "2"], [0, 1, 2]])
-def test_declared_labels_of_another_type_are_refused(labels):
-    X, y = IRIS
-    y = y if isinstance(labels[0], str) else text(y)
-    model = GaussianNB().fit(X, y)
-    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
-    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
-        scorer(model, X, y)
-    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
-        scorer.prepare(model.classes_, y)
 
 
 @pytest.mark.parametrize(
@@ -335,33 +259,6 @@ def test_get_scorer_takes_the_names_of_rules():
         expected = -LOSSES[rule.name](y, model.predict_proba(X), penalty=penalty)
         assert get_scorer(name)(model, X, y) == expected
     assert get_scorer("brier", ties="split").options == {"ties": "split"}
-
-
-@pytest.mark.parametrize("declared", [None, [0, 1, 2, 3, 4]])
-@pytest.mark.parametrize("seen", [[0, 2], [0, 1, 2]])
-def test_a_torch_target_with_a_class_never_seen(seen, declared):
-    torch = pytest.importorskip("torch")
-    X, y = IRIS
-    y = np.where(np.arange(len(y)) % 10, y, 3)
-    rows = np.isin(y, seen)
-    model = GaussianNB().fit(X[rows], y[rows])
-    scorer = get_scorer("neg_penalized_brier_score", labels=declared)
-
-    class InTorch(BaseEstimator):
-        classes_ = model.classes_
-
-        def predict_proba(self, X):
-            return torch.asarray(model.predict_proba(X))
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        expected = scorer(model, X, y)
-        with config_context(array_api_dispatch=True):
-            score = scorer(InTorch(), X, torch.asarray(y))
-            mixed = scorer(model, X, torch.asarray(y))
-    assert_allclose([score, mixed], expected, rtol=1e-12)
-    assert len(caught) == (3 if declared is None else 0)
-    assert all("never seen" in str(warning.message) for warning in caught)
 
 
 def test_unfitted_and_multi_output_estimators_are_refused():
@@ -487,42 +384,7 @@ def test_a_column_of_probabilities_needs_pos_label():
     assert_allclose(function(y, np.array([0, 1, 0]), labels=[0, 1]), 2.5 / 3)
 
 
-@pytest.mark.parametrize("convert", [list, tuple, np.asarray, "torch"])
-@pytest.mark.parametrize("name", ["penalized_brier", "refined_log_loss"])
-@pytest.mark.parametrize("unseen", [False, True])
-def test_classes_of_any_kind(convert, name, unseen):
-    X, y = IRIS
-    model = GaussianNB().fit(X, y)
-    if convert == "torch":
-        convert = pytest.importorskip("torch").asarray
-    labels = np.where(np.arange(150) % 50 == 7, 5, y) if unseen else y
-
-    class OtherClasses(BaseEstimator):
-        classes_ = convert([0, 1, 2])
-
-        def predict_proba(self, X):
-            return model.predict_proba(X)
-
-    scorer = get_scorer(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        assert scorer(OtherClasses(), X, labels) == scorer(model, X, labels)
-
-
-def test_an_estimator_that_was_fitted_on_tensors():
-    torch = pytest.importorskip("torch")
-    X, y = IRIS
-    expected = neg_penalized_brier_scorer(LinearDiscriminantAnalysis().fit(X, y), X, y)
-    X, y = torch.asarray(X), torch.asarray(y)
-    with config_context(array_api_dispatch=True):
-        model = LinearDiscriminantAnalysis().fit(X, y)
-        assert isinstance(model.classes_, torch.Tensor)
-        assert_allclose(neg_penalized_brier_scorer(model, X, y), expected, rtol=1e-6)
-        rows = y != 1
-        assert neg_penalized_brier_scorer(model, X[rows], y[rows]) < 0
-
-
-def test_empty_labels():
+def test_empty_labels_are_refused():
     X, y = IRIS
     model = GaussianNB().fit(X, y)
     with pytest.raises(ValueError, match="y_true must hold at least one label"):
@@ -556,10 +418,10 @@ def test_balanced_classes_weigh_as_in_scikit_learn(name, weighted, labels):
     expected = get_scorer(name)(model, X, target, sample_weight=balanced)
     assert_allclose(scorer(model, X, target, **given_weight), expected)
     if labels == "text":
-        prepared = scorer.prepare(
-            model.classes_, target, given_weight.get("sample_weight")
+        prepared = scorer.prepare_all(
+            [scorer], model.classes_, target, given_weight.get("sample_weight")
         )
-        assert_allclose(prepared(model.predict_proba(X)), expected)
+        assert_allclose(prepared(model.predict_proba(X)), [expected])
     # Every class counts the same, however many samples it has.
     if not weighted and "refined" not in name and labels == "numbers":
         plain = get_scorer(name, labels=[0, 1, 2])
@@ -734,21 +596,6 @@ def test_no_warning_where_there_is_nothing_to_say():
         warnings.simplefilter("error")
         cross_val_score(GaussianNB(), X, y, scoring=neg_penalized_brier_scorer)
     assert penalized_log_loss([0, 1], [0.0, 1.0]) < 1e-15
-
-
-def test_one_hot_targets_of_two_and_of_more_classes():
-    for X, y in (IRIS, CANCER):
-        model = GaussianNB().fit(X, y)
-        one_hot = np.eye(y.max() + 1)[y]
-        expected = neg_penalized_brier_scorer(model, X, y)
-        assert_allclose(neg_penalized_brier_scorer(model, X, one_hot), expected)
-
-
-def test_one_class_and_another_declared():
-    X, y = IRIS
-    model = DummyClassifier().fit(X[50:100], y[50:100])
-    scorer = get_scorer("brier", labels=[0])
-    assert scorer(model, X[50:100], y[50:100]) == 0
 
 
 def test_names_and_options_that_are_not_known():

@@ -27,8 +27,8 @@ from sklearn_superior.metrics import (
     register_scorers,
     scale_temperature,
 )
+from sklearn_superior.metrics._best_temperature import HIGH, LOW
 from sklearn_superior.metrics._scorer import SCORERS
-from sklearn_superior.metrics._search import HIGH, LOW
 from tests.metrics.forecasts import LOSSES, REFINED_LOSSES, forecasts, random_forecast
 from tests.metrics.test_penalized import array_libraries, to_library
 
@@ -229,7 +229,7 @@ def test_more_samples_say_more_against_the_prior():
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, np.inf, np.nan, "wide", True])
-def test_bad_prior_scales(bad):
+def test_bad_prior_scales_are_refused(bad):
     with pytest.raises(ValueError, match="'prior_scale' parameter must be None or"):
         fit_temperature([0, 1], [0.4, 0.6], prior_scale=bad)
     with pytest.raises(ValueError, match="'prior_scale' parameter must be None or"):
@@ -329,7 +329,7 @@ def test_almost_tied_classes_stay_apart():
         assert result[0].argmax() == 1
 
 
-def test_scaling_of_columns():
+def test_one_column_is_scaled_as_two_are():
     p = np.array([0.1, 0.5, 0.9])
     both = scale_temperature(np.c_[1 - p, p], 3.0)
     assert_allclose(scale_temperature(p, 3.0), both[:, 1])
@@ -338,7 +338,7 @@ def test_scaling_of_columns():
     assert_allclose(scale_temperature([0, 1, 1], 2.0), [0, 1, 1], atol=1e-7)
 
 
-def test_single_columns_and_labels():
+def test_one_column_and_labels_of_any_type_have_the_same_temperature():
     y, q = overconfident(3, 300, 2, 2.0)
     expected = fit_temperature(y, q)
     assert_allclose(fit_temperature(y, q[:, 1]), expected, rtol=1e-9)
@@ -361,7 +361,7 @@ def test_integer_weights_equal_repetition(prior_scale):
     )
 
 
-def test_many_rows():
+def test_forty_thousand_rows_agree_with_brute_force():
     y, q = overconfident(7, 40_000, 3, 2.0)
     assert_allclose(fit_temperature(y, q), brute_force(y, q)[0], rtol=1e-6)
     narrow = fit_temperature(y, q.astype(np.float32))
@@ -379,14 +379,14 @@ def test_many_rows():
         (([0, 1], [[0.5, 0.5]]), {}, "same number of rows"),
     ],
 )
-def test_bad_input(arguments, options, message):
+def test_bad_input_is_refused(arguments, options, message):
     for function in (fit_temperature, *REFINED_LOSSES.values()):
         with pytest.raises(ValueError, match=message):
             function(*arguments, **options)
 
 
 @pytest.mark.parametrize("temperature", [0, -1.0, np.nan, "hot", None])
-def test_bad_temperatures(temperature):
+def test_bad_temperatures_are_refused(temperature):
     with pytest.raises(ValueError, match="'temperature' parameter .* Got"):
         scale_temperature([0.5], temperature)
 
@@ -420,7 +420,9 @@ def test_refined_penalty_is_that_of_the_plain_rule(data, weighted, prior_scale):
 @array_libraries
 @pytest.mark.parametrize("name", REFINED_LOSSES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_array_api(library, device, name, weighted):
+def test_arrays_of_other_libraries_have_the_same_temperature(
+    library, device, name, weighted
+):
     y, q = overconfident(1, 200, 4, 3.0)
     weight = np.random.default_rng(0).random(200)
     y_xp, q_xp, weight_xp, column = to_library(library, device, y, q, weight, q[:, 1])
@@ -463,7 +465,7 @@ def test_it_is_the_temperature_of_scikit_learn():
 
 
 @pytest.mark.parametrize("name", REFINED)
-def test_refined_scorers(name):
+def test_refined_scorers_score_after_the_best_temperature(name):
     X, y = load_iris(return_X_y=True)
     X = X[:, :2]
     weight = np.arange(150) % 3 + 0.5
@@ -483,9 +485,9 @@ def test_refined_scorers(name):
         assert_allclose(
             scorer(model, X, labels, sample_weight=weight), -loss, rtol=1e-6
         )
-        prepared = scorer.prepare(model.classes_, labels, weight)
+        prepared = scorer.prepare_all([scorer], model.classes_, labels, weight)
         for _ in range(2):
-            assert_allclose(prepared(q), -loss, rtol=1e-6)
+            assert_allclose(prepared(q), [-loss], rtol=1e-6)
         copied = pickle.loads(pickle.dumps(scorer))
         assert copied(model, X, labels) == scorer(model, X, labels)
         by_rule = get_scorer(SCORERS[name])

@@ -61,25 +61,9 @@ except ImportError as error:
     assert "sklearn-superior[torch]" in run.stdout, run.stderr
 
 
-def test_the_architecture_is_that_of_the_paper(data):
-    X, y, *_ = data
-    model = small_cnn(channels=(64, 32, 16), hidden=1024, max_iter=1).fit(X, y)
-    kinds = [type(layer).__name__ for layer in model.module_]
-    convolutions = [k for k, kind in enumerate(kinds) if kind == "Conv1d"]
-    filters = [model.module_[k].out_channels for k in convolutions]
-    assert filters == [64, 32, 16]
-    assert [model.module_[k].kernel_size for k in convolutions] == [(3,)] * 3
-    follows = [kinds[k + 1] for k in convolutions]
-    assert follows == ["ReLU", "BatchNorm1d", "BatchNorm1d"]
-    assert kinds.count("SeededDropout") == 4
-    dense = [layer for layer in model.module_ if isinstance(layer, torch.nn.Linear)]
-    assert [layer.out_features for layer in dense] == [1024, 3]
-    assert dense[0].in_features == 16 * X.shape[2]
-
-
 @pytest.mark.parametrize("loss", ["log_loss", "brier"])
 @pytest.mark.parametrize("kind", ["3-D", "2-D", "binary", "float32", "list"])
-def test_learns(kind, loss):
+def test_it_learns_windows_of_any_form(kind, loss):
     X, y = make_windows(
         n=400,
         n_channels=1 if kind == "2-D" else 2,
@@ -122,7 +106,7 @@ def test_the_kept_epoch_is_that_of_shorter_training(data):
     np.testing.assert_array_equal(weights(short.fit(X, y)), weights(model))
 
 
-def test_history(data):
+def test_the_history_has_a_value_for_each_epoch(data):
     X, y, X_val, y_val = data
     model = small_cnn().fit(X, y, X_val=X_val, y_val=y_val)
     assert set(model.history_) == {"train_loss", "time", "validation_score"}
@@ -355,7 +339,7 @@ def test_in_scikit_learns_tools(data):
 @pytest.mark.parametrize(
     "split", ["last", ShuffleSplit(1, test_size=0.3, random_state=0), HBlockSplit(5)]
 )
-def test_validation_splits(data, split):
+def test_any_validation_split_is_taken(data, split):
     X, y, *_ = data
     groups = None if isinstance(split, ShuffleSplit) else np.arange(150) // 30
     model = small_cnn(
@@ -418,7 +402,7 @@ def test_partial_fit_after_fit_forgets_the_scores(data):
     assert not hasattr(model, "best_score_")
 
 
-def test_warm_start_goes_on(data):
+def test_warm_start_continues_with_the_network(data):
     X, y, *_ = data
     model = small_cnn(warm_start=True, early_stopping=False, max_iter=8).fit(X, y)
     first = model.history_["train_loss"]
@@ -496,7 +480,7 @@ def test_a_module_of_ones_own(data):
         small_cnn(module=lambda c, n, k: Perceptron(c, n, 5)).fit(X, y)
 
 
-def test_mixed_precision(data):
+def test_mixed_precision_trains_alike(data):
     X, y, *_ = data
     exact = small_cnn(max_iter=4).fit(X, y)
     amp = small_cnn(max_iter=4, amp=True).fit(X, y)
@@ -509,7 +493,7 @@ def test_mixed_precision(data):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_compile(data):
+def test_a_compiled_network_trains_alike(data):
     X, y, *_ = data
     exact = small_cnn(max_iter=4).fit(X, y)
     compiled = small_cnn(max_iter=4, compile=True).fit(X, y)
@@ -552,7 +536,7 @@ def test_ctrl_c_before_the_first_epoch_is_over(data):
         model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
-def test_divergence_is_told(data):
+def test_divergence_in_the_first_epoch_is_an_error(data):
     X, y, *_ = data
     model = small_cnn(learning_rate=1e30, optimizer="sgd", standardize=False)
     with pytest.raises(ValueError, match="diverged.*learning_rate"):
@@ -577,14 +561,6 @@ def test_divergence_keeps_the_best_epoch(data, monkeypatch):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("kernel_size", [1, 2, 4, 5])
-def test_kernels_of_any_size_keep_the_length(data, kernel_size):
-    X, y, *_ = data
-    model = small_cnn(kernel_size=kernel_size, max_iter=1).fit(X, y)
-    dense = [k for k in model.module_ if isinstance(k, torch.nn.Linear)][0]
-    assert dense.in_features == 4 * X.shape[2]
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_progress_bar_counts_epochs(data, capsys):
     X, y, *_ = data
@@ -593,7 +569,7 @@ def test_progress_bar_counts_epochs(data, capsys):
     assert "CNNClassifier" in capsys.readouterr().out
 
 
-def test_verbose_tells_each_epoch(data, capsys):
+def test_verbose_prints_each_epoch(data, capsys):
     X, y, *_ = data
     model = small_cnn(max_iter=3, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
@@ -606,7 +582,7 @@ def test_verbose_tells_each_epoch(data, capsys):
 
 
 @pytest.mark.parametrize("early_stopping", [True, False])
-def test_resume_goes_on_where_it_was(data, tmp_path, early_stopping):
+def test_resume_ends_with_the_same_network(data, tmp_path, early_stopping):
     X, y, *_ = data
     options = {"early_stopping": early_stopping, "n_iter_no_change": 20}
     whole = small_cnn(max_iter=8, **options).fit(X, y)
@@ -669,13 +645,13 @@ def test_a_network_without_a_name_cannot_resume(data, tmp_path):
         ({"resume": True}, "resume=True needs a checkpoint_dir"),
     ],
 )
-def test_bad_parameters(data, params, message):
+def test_bad_parameters_are_refused(data, params, message):
     X, y, *_ = data
     with pytest.raises(ValueError, match=message):
         small_cnn(**params).fit(X, y)
 
 
-def test_bad_data(data):
+def test_bad_data_is_refused(data):
     X, y, X_val, y_val = data
     model = small_cnn(max_iter=1)
     with pytest.raises(ValueError, match="equal length"):

@@ -119,7 +119,7 @@ def test_a_batch_without_weight_is_refused(data):
         model.partial_fit(X[y == "one"], y[y == "one"])
 
 
-def test_missing_values_are_told_with_an_imputer_that_takes_windows(data):
+def test_missing_values_are_refused_with_advice_that_works(data):
     X, y = data
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     model = small_cnn(max_iter=2)
@@ -141,7 +141,7 @@ def test_missing_values_are_told_with_an_imputer_that_takes_windows(data):
     assert np.isfinite(pipeline.fit(gaps, y).predict_proba(gaps)).all()
 
 
-def test_infinite_values_are_told(data):
+def test_infinite_values_are_refused(data):
     X, y = data
     X = np.where(X > 20, np.inf, X)
     with pytest.raises(ValueError, match="infinity"):

@@ -1,21 +1,12 @@
-"""The torch side: devices, optimizer, dropout, batches."""
+"""The training loop in torch: devices, batches, checkpoints, threads."""
 
-import copy
 import threading
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from sklearn_superior.neural_network._cnn_module import (  # noqa: E402
-    SeededDropout,
-    make_cnn,
-    seed_dropout,
-)
-from sklearn_superior.neural_network._optimizers import (  # noqa: E402
-    NAdam,
-    make_optimizer,
-)
+from sklearn_superior.neural_network._cnn_module import seed_dropout  # noqa: E402
 from sklearn_superior.neural_network._training import (  # noqa: E402
     Trainer,
     brier_loss,
@@ -25,15 +16,10 @@ from sklearn_superior.neural_network._training import (  # noqa: E402
     log_loss,
     use_threads,
 )
+from tests.neural_network.networks import make_tensors, paper_cnn  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
-
-
-def paper_cnn():
-    return make_cnn(
-        3, 20, 4, channels=(64, 32, 16), kernel_size=3, hidden=1024, dropout=0.2
-    )
 
 
 def make_trainer(device, **settings):
@@ -44,11 +30,6 @@ def make_trainer(device, **settings):
         "loss": "log_loss",
     }
     return Trainer(paper_cnn(), torch.device(device), (1, 2), **defaults | settings)
-
-
-def make_tensors(n=70):
-    torch.manual_seed(0)
-    return torch.randn(n, 3, 20), torch.randint(0, 4, (n,)), torch.rand(n)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -95,124 +76,6 @@ def test_losses_are_those_of_scikit_learn(loss):
         brier_loss: lambda: metrics.brier_score_loss(y, proba, scale_by_half=False),
     }[loss]()
     assert loss(logits, y).mean().item() == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("fused", [False, True])
-def test_nadam_is_the_one_of_torch(fused):
-    torch.manual_seed(0)
-    ours = paper_cnn().double().eval()
-    theirs = copy.deepcopy(ours)
-    optimizers = [
-        NAdam(ours.parameters(), lr=0.01, fused=fused),
-        torch.optim.NAdam(theirs.parameters(), lr=0.01),
-    ]
-    X, y, _ = make_tensors()
-    for _ in range(30):
-        for module, optimizer in zip((ours, theirs), optimizers, strict=True):
-            optimizer.zero_grad()
-            log_loss(module(X.double()), y).mean().backward()
-            optimizer.step()
-    # torch keeps the product of the momenta in single precision.
-    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("fused", [False, True])
-def test_nadam_is_the_one_of_the_formula(fused):
-    # A loss whose gradient is the weight itself, so that all is one number.
-    weight = torch.tensor([3.0], dtype=torch.float64, requires_grad=True)
-    optimizer = NAdam([weight], lr=0.1, fused=fused)
-    p, m, v, product = 3.0, 0.0, 0.0, 1.0
-    for t in range(1, 101):
-        optimizer.zero_grad()
-        (0.5 * weight**2).sum().backward()
-        optimizer.step()
-        mu, mu_next = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
-        product *= mu
-        m, v = 0.9 * m + 0.1 * p, 0.999 * v + 0.001 * p**2
-        direction = mu_next * m / (1 - product * mu_next) + (1 - mu) * p / (1 - product)
-        p -= 0.1 * direction / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
-        assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
-
-
-def test_nadam_does_without_the_kernel_for_all_tensors(monkeypatch):
-    X, y, _ = make_tensors()
-
-    def train():
-        torch.manual_seed(0)
-        module = paper_cnn().eval()
-        optimizer = NAdam(module.parameters(), lr=0.01, fused=True)
-        for _ in range(5):
-            optimizer.zero_grad()
-            log_loss(module(X), y).mean().backward()
-            optimizer.step()
-        return torch.cat([p.detach().ravel() for p in module.parameters()])
-
-    assert hasattr(torch, "_foreach_lerp_")  # the private name that is used
-    expected = train()
-    monkeypatch.delattr(torch, "_foreach_lerp_")
-    torch.testing.assert_close(train(), expected)
-
-
-def test_the_fused_kernel_is_used_where_there_is_one():
-    optimizer = make_optimizer("nadam", paper_cnn().parameters(), 0.01)
-    assert optimizer.defaults["fused"]
-    with pytest.raises(ValueError, match="'optimizer'.*'adam', 'nadam', 'sgd'.*'bgd'"):
-        make_optimizer("bgd", paper_cnn().parameters(), 0.01)
-
-
-@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9])
-def test_dropout_drops_and_keeps_the_mean(p):
-    layer = SeededDropout(p, torch.Generator().manual_seed(0))
-    x = torch.ones(1001, 501)
-    dropped = layer(x)
-    assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=3e-3)
-    assert dropped.mean().item() == pytest.approx(1, abs=0.01)
-    assert layer.eval()(x) is x
-
-
-@pytest.mark.parametrize("p", [0.2, 0.5])
-def test_dropout_is_distributed_as_the_one_of_torch(p):
-    torch.manual_seed(0)
-    ours = SeededDropout(p, torch.Generator().manual_seed(0))
-    theirs = torch.nn.Dropout(p)
-    x = torch.full((400, 500), 3.0)
-    a, b = ours(x), theirs(x)
-    # The same two values, up to the 1 / 65536 to which the probability is exact.
-    torch.testing.assert_close(a.unique(), b.unique(), rtol=2**-14, atol=0)
-    for one, other in ((a, b), (a[0], b[0]), (a[:, 0], b[:, 0])):
-        n = one.numel()
-        tolerance = 5 * (2 * p * (1 - p) / n) ** 0.5
-        shares = [(part == 0).float().mean().item() for part in (one, other)]
-        assert shares[0] == pytest.approx(shares[1], abs=tolerance)
-    # Neighbours are dropped independently.
-    both = ((a[:, 1:] == 0) & (a[:, :-1] == 0)).float().mean().item()
-    assert both == pytest.approx(p**2, abs=5e-3)
-
-
-def test_dropout_of_the_gradient_is_that_of_the_values():
-    layer = SeededDropout(0.3, torch.Generator().manual_seed(0))
-    x = torch.ones(50, 7, requires_grad=True)
-    out = layer(x)
-    out.sum().backward()
-    torch.testing.assert_close(x.grad, out.detach())
-
-
-def test_dropout_inside_a_module_is_seeded():
-    class Nested(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = torch.nn.ModuleList([torch.nn.Dropout(0.4)])
-
-        def forward(self, x):
-            return self.layers[0](x)
-
-    draws = [
-        seed_dropout(Nested(), torch.Generator().manual_seed(3))(torch.ones(100))
-        for _ in range(2)
-    ]
-    torch.testing.assert_close(*draws, rtol=0, atol=0)
-    assert repr(seed_dropout(Nested(), None).layers[0]) == "SeededDropout(p=0.4)"
 
 
 def test_batches_hold_every_row_once_and_are_of_equal_size():

@@ -49,14 +49,14 @@ def test_blocks_of_scikit_learns_splitters():
     assert labels == ["train", "test"]
 
 
-def test_sparse_data():
+def test_sparse_data_is_drawn_as_dense_data():
     X = csr_array(np.eye(40))
     display = HBlockDisplay.from_splitter(HBlockSplit(4), X)
     expected = HBlockDisplay.from_splitter(HBlockSplit(4), X.toarray())
     assert_array_equal(display.roles, expected.roles)
 
 
-def test_groups_of_categories():
+def test_groups_may_be_categories():
     groups = pd.Categorical(["b"] * 20 + ["a"] * 20)
     display = HBlockDisplay.from_splitter(HBlockSplit(4), np.zeros(40), groups=groups)
     assert_array_equal(display.image_.get_array()[:, :20], display.roles[:, 20:])

@@ -63,7 +63,7 @@ def test_a_data_set_called_pooled_is_refused():
         PooledDifferenceDisplay(rows).plot()
 
 
-def test_without_pooled_rows():
+def test_data_sets_are_drawn_without_pooled_rows():
     rows = [row for row in make_pooled() if row["dataset"] != "pooled"]
     display = PooledDifferenceDisplay(rows).plot()
     assert len(display.ax_.get_yticklabels()) == 2

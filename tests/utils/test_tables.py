@@ -54,41 +54,26 @@ def test_columns_keep_their_dtype_and_every_digit(kind, dtype):
 
 @kinds
 @dtypes
-def test_what_is_missing_is_an_error_or_a_mask(kind, dtype):
+def test_what_is_missing_is_an_error(kind, dtype):
     values = values_of(dtype)
     values[1] = None
     column = NULLABLE[kind](values, dtype)
     with pytest.raises(ValueError, match="^y must not contain missing values"):
         read_array(column, "y")
-    masked = read_array(column, "y", missing="mask")
-    assert masked.dtype == dtype
-    assert masked.mask.tolist() == [False, True, False]
-    assert masked.data[0] == np.array(values[0], dtype=dtype)
-    if dtype in ("int64", "uint64"):
-        with pytest.raises(ValueError, match=r"y has integers beyond 2\*\*53"):
-            read_array(column, "y", missing="nan")
-        return
-    floats = read_array(column, "y", missing="nan")
-    assert floats.dtype == (dtype if "float" in dtype else np.float64)
-    assert_array_equal(np.isnan(floats), [False, True, False])
 
 
 @kinds
 def test_frames_keep_the_dtype_of_their_columns(kind):
-    first, second = ([0.25, None, 0.5], [0.75, 0.1, None])
-    columns = {
-        "a": NULLABLE[kind](first, "float32"),
-        "b": NULLABLE[kind](second, "float32"),
-    }
-    make = {"polars": pl.DataFrame}.get(kind, pd.DataFrame)
-    frame = pa.table(columns) if "pyarrow" in kind else make(columns)
-    masked = read_array(frame, "X", missing="mask")
-    assert masked.dtype == np.float32
-    assert_array_equal(
-        masked.mask, [[False, False], [True, False], [False, True]], strict=True
+    first, second, with_gap = [0.25, 0.1, 0.5], [0.75, 0.3, 1.0], [0.75, 0.1, None]
+    make = {"polars": pl.DataFrame, "pandas": pd.DataFrame}.get(
+        kind.split()[0], pa.table
     )
-    floats = read_array(frame, "X", missing="nan")
-    assert_array_equal(floats, np.array([first, second], dtype=np.float32).T)
+    a, b, c = (NULLABLE[kind](v, "float32") for v in (first, second, with_gap))
+    array = read_array(make({"a": a, "b": b}), "X")
+    expected = np.array([first, second], dtype=np.float32).T
+    assert_array_equal(array, expected, strict=True)
+    with pytest.raises(ValueError, match="^X must not contain missing values"):
+        read_array(make({"a": a, "c": c}), "X")
 
 
 def test_plain_frames_and_mixed_ones():
@@ -124,14 +109,10 @@ def test_categories_of_any_type():
     ]
 
 
-def test_masked_arrays():
+def test_masked_values_are_an_error():
     masked = np.ma.masked_equal(np.array([[1, 2], [3, 4]], dtype=np.int32), 3)
     with pytest.raises(ValueError, match="X must not have masked values"):
         read_array(masked, "X")
-    assert_array_equal(read_array(masked, "X", missing="mask").mask, masked.mask)
-    assert_array_equal(
-        read_array(masked, "X", missing="nan"), [[1, 2], [np.nan, 4]], strict=False
-    )
     whole = np.ma.MaskedArray([1.0, 2.0])
     assert type(read_array(whole, "X")) is np.ndarray
 
@@ -147,17 +128,20 @@ def test_numbers_that_are_objects():
         with pytest.raises(TypeError, match="X must hold (real )?numbers"):
             read_numbers(bad, "X")
     masked = np.ma.MaskedArray(np.array([1, None], dtype=object), [False, True])
-    assert read_numbers(masked, "X", missing="mask").tolist() == [1, None]
+    with pytest.raises(ValueError, match="X must not have masked values"):
+        read_numbers(masked, "X")
 
 
 @given(
-    values=st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1)
+    values=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1),
+    has_gap=st.booleans(),
 )
-def test_integers_are_exact_in_all_libraries(values):
-    columns = [make(values, "int64") for make in NULLABLE.values()]
-    for column in columns:
-        array = read_array(column, "y", missing="mask")
-        assert np.ma.MaskedArray(array).tolist() == values
+def test_integers_are_exact_in_all_libraries(values, has_gap):
+    for make in NULLABLE.values():
+        assert read_array(make(values, "int64"), "y").tolist() == values
+        if has_gap:
+            with pytest.raises(ValueError, match="y must not contain missing values"):
+                read_array(make([*values, None], "int64"), "y")
 
 
 def test_text_is_read_as_it_was():
@@ -189,6 +173,6 @@ def test_text_is_read_as_it_was():
         (["a", 1], TypeError, "labels of one type. Got 1 beside text"),
     ],
 )
-def test_what_is_no_array(values, error, message):
+def test_what_is_no_array_is_refused(values, error, message):
     with pytest.raises(error, match=message):
         read_array(values, "y")

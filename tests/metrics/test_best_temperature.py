@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_superior.metrics._search import (
+from sklearn_superior.metrics._best_temperature import (
     HIGH,
     LOW,
     best_inverse,
@@ -38,7 +38,7 @@ def test_the_root_is_found_from_any_start(at, start):
     assert_allclose(best_inverse(parabola(at), start), at, rtol=1e-6)
 
 
-def test_ends_of_the_range():
+def test_a_loss_that_falls_all_the_way_ends_at_the_end_of_the_range():
     assert best_inverse(lambda b: (-b, -1.0, 0.0)) == 1 / LOW
     assert best_inverse(lambda b: (b, 1.0, 0.0)) == 1 / HIGH
     assert best_inverse(lambda b: (0.0, 0.0, 0.0)) == 1

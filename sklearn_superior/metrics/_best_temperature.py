@@ -13,8 +13,8 @@ LOW, HIGH = 1e-6, 1e6
 _MAX_STEPS = 200
 # Steps without a change of sign after which the search tries the end of the range.
 _PATIENCE = 8
-# How finely places are looked at where a better minimum could be, and the part around
-# the known minimum where none is looked for.
+# Number of points at which a better minimum is looked for, and the distance from the
+# known minimum within which none is.
 _N_PLACES = 257
 _NEIGHBOURHOOD = 0.02
 
@@ -44,7 +44,7 @@ def best_inverse(evaluate, start=1.0):
         step = -first / second if second > 0 else copysign(np.inf, -first)
         new = min(max(place + step, least), most)
         if low is None or high is None:
-            if n_steps > _PATIENCE:  # there may be no root, and too many steps to it
+            if n_steps > _PATIENCE:  # there may be no root, or it is too far away
                 new = most if high is None else least
         elif not low < new < high:
             new = (low * high) ** 0.5
@@ -76,7 +76,7 @@ def best_with_prior(evaluate, strength, start=1.0):
     limit = log(HIGH)
     place, value = _descend(objective, log(start), -limit, limit)
     if 0 < place < 1 and not _is_alone(tangents, place):
-        objective(min(_end_of_rise(place), limit))  # shows most often that it is
+        objective(min(_end_of_rise(place), limit))  # mostly proves it
     for _ in range(_MAX_STEPS):
         candidate = _better_place(tangents, strength, place, value)
         if candidate is None:
@@ -126,7 +126,7 @@ def _better_place(tangents, strength, place, value):
     if place <= 0 or (place < 1 and _is_alone(tangents, place)):
         return None
     at, values, slopes = np.array(sorted(tangents)).T
-    # The objective rises where the sum does, and the prior alone is too much far away.
+    # The objective rises where the sum does, and far away the prior alone is too large.
     most = min([*at[slopes >= 0], log(HIGH), (2 * value / strength) ** 0.5])
     places = np.linspace(0, max(most, place), _N_PLACES)
     inverses, prior = np.exp(places), strength * places

@@ -1,0 +1,90 @@
+"""The layers of the network, and dropout with a generator of its own."""
+
+import pytest
+
+from tests.neural_network.signals import make_windows, small_cnn
+
+torch = pytest.importorskip("torch")
+
+from sklearn_superior.neural_network._cnn_module import (  # noqa: E402
+    SeededDropout,
+    seed_dropout,
+)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9])
+def test_dropout_drops_and_keeps_the_mean(p):
+    layer = SeededDropout(p, torch.Generator().manual_seed(0))
+    x = torch.ones(1001, 501)
+    dropped = layer(x)
+    assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=3e-3)
+    assert dropped.mean().item() == pytest.approx(1, abs=0.01)
+    assert layer.eval()(x) is x
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5])
+def test_dropout_is_distributed_as_the_one_of_torch(p):
+    torch.manual_seed(0)
+    ours = SeededDropout(p, torch.Generator().manual_seed(0))
+    theirs = torch.nn.Dropout(p)
+    x = torch.full((400, 500), 3.0)
+    a, b = ours(x), theirs(x)
+    # The same two values, up to the 1 / 65536 to which the probability is exact.
+    torch.testing.assert_close(a.unique(), b.unique(), rtol=2**-14, atol=0)
+    for one, other in ((a, b), (a[0], b[0]), (a[:, 0], b[:, 0])):
+        n = one.numel()
+        tolerance = 5 * (2 * p * (1 - p) / n) ** 0.5
+        shares = [(part == 0).float().mean().item() for part in (one, other)]
+        assert shares[0] == pytest.approx(shares[1], abs=tolerance)
+    # Neighbours are dropped independently.
+    both = ((a[:, 1:] == 0) & (a[:, :-1] == 0)).float().mean().item()
+    assert both == pytest.approx(p**2, abs=5e-3)
+
+
+def test_dropout_of_the_gradient_is_that_of_the_values():
+    layer = SeededDropout(0.3, torch.Generator().manual_seed(0))
+    x = torch.ones(50, 7, requires_grad=True)
+    out = layer(x)
+    out.sum().backward()
+    torch.testing.assert_close(x.grad, out.detach())
+
+
+def test_dropout_inside_a_module_is_seeded():
+    class Nested(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([torch.nn.Dropout(0.4)])
+
+        def forward(self, x):
+            return self.layers[0](x)
+
+    draws = [
+        seed_dropout(Nested(), torch.Generator().manual_seed(3))(torch.ones(100))
+        for _ in range(2)
+    ]
+    torch.testing.assert_close(*draws, rtol=0, atol=0)
+    assert repr(seed_dropout(Nested(), None).layers[0]) == "SeededDropout(p=0.4)"
+
+
+def test_the_architecture_is_that_of_the_paper():
+    X, y = make_windows(150)
+    model = small_cnn(channels=(64, 32, 16), hidden=1024, max_iter=1).fit(X, y)
+    kinds = [type(layer).__name__ for layer in model.module_]
+    convolutions = [k for k, kind in enumerate(kinds) if kind == "Conv1d"]
+    filters = [model.module_[k].out_channels for k in convolutions]
+    assert filters == [64, 32, 16]
+    assert [model.module_[k].kernel_size for k in convolutions] == [(3,)] * 3
+    follows = [kinds[k + 1] for k in convolutions]
+    assert follows == ["ReLU", "BatchNorm1d", "BatchNorm1d"]
+    assert kinds.count("SeededDropout") == 4
+    dense = [layer for layer in model.module_ if isinstance(layer, torch.nn.Linear)]
+    assert [layer.out_features for layer in dense] == [1024, 3]
+    assert dense[0].in_features == 16 * X.shape[2]
+
+
+@pytest.mark.parametrize("kernel_size", [1, 2, 4, 5])
+def test_kernels_of_any_size_keep_the_length(kernel_size):
+    X, y = make_windows(150)
+    model = small_cnn(kernel_size=kernel_size, max_iter=1).fit(X, y)
+    dense = [k for k in model.module_ if isinstance(k, torch.nn.Linear)][0]
+    assert dense.in_features == 4 * X.shape[2]
