@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.plotting._style import COLOURS, legend_above, make_room, shorten
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes, shorten
 
 _LONGEST_LABEL = 60
 
@@ -112,20 +111,13 @@ class StagedSearchDisplay:
         display : StagedSearchDisplay
             Itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="StagedSearchDisplay", extra="plot"
-        )
-        is_own = ax is None
-        if is_own:
-            _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
-        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        is_new = ax is None
+        ax, self.lines_ = set_axes(self, ax, (7, 4)), []
         for k in range(len(self.stage_scores)):
             self._draw(k, COLOURS[k % len(COLOURS)])
         ax.set_xlabel("stage")
         ax.set_ylabel(self.scoring)
-        if is_own:
-            make_room(ax)
-        legend_above(ax)
+        legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
