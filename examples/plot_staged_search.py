@@ -1,6 +1,6 @@
 """
-The model for production
-========================
+Size and number of trees in one search
+======================================
 
 One model for use: which parameters, how many trees, and are its probabilities to be
 trusted? ``StagedSearchCV`` trains all folds of a cross-validation in step, judges every
