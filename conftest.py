@@ -29,6 +29,8 @@ if find_spec("dask") is None or find_spec("xgboost") is None:
     collect_ignore += ["tests/integrations/test_dask_cluster.py"]
 if find_spec("skops") is None:
     collect_ignore += ["doc/early_stopping.rst"]
+if any(find_spec(name) is None for name in ("matplotlib", "pandas", "skops")):
+    collect_ignore += ["doc/production.rst"]
 if find_spec("sklearn.callback") is None:  # what they show came with 1.8 and 1.9
     collect_ignore += ["doc/choose_then_calibrate.rst", "doc/early_stopping.rst"]
 if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback")):

@@ -138,13 +138,12 @@ def test_version_is_the_installed_one():
 
 
 def test_readme_code_runs(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("skops")
-    monkeypatch.chdir(tmp_path)  # it leaves a checkpoint
+    monkeypatch.chdir(tmp_path)
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     assert blocks
     for block in blocks:
         exec(block, {})
         first = capsys.readouterr().out
-        exec(block, {})  # again, from its checkpoint
+        exec(block, {})  # again, to the same result
         assert first == capsys.readouterr().out != ""

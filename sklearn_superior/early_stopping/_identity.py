@@ -106,7 +106,9 @@ def stable_text(value):
         return f"partial {stable_text((value.func, value.args, value.keywords))}"
     if isinstance(value, _CODE):
         return _code_text(value)
-    if any(hasattr(value, name) for name in ("dtype", "columns", "__array__")):
+    is_estimator = hasattr(value, "get_params")  # an encoder has a `dtype`, too
+    is_table = any(hasattr(value, name) for name in ("dtype", "columns", "__array__"))
+    if is_table and not is_estimator:
         return digest_of(value)
     if isinstance(value, np.random.RandomState):
         return f"RandomState {stable_text(value.get_state(legacy=True))}"

@@ -47,8 +47,9 @@ _DOC = """{summary} of Dask arrays and data frames; lower is better.
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`. A block that lacks
-        classes is then scored once more for each of them: pass `labels` if many do.
+        All class labels. If None, they are the labels in `y_true`. Then a block that
+        lacks classes is scored once more for each of them: pass `labels` if many
+        blocks lack some.
 
     pos_label : int, float, bool or str, default=None
         The class of a single column of `y_proba`. If None, the greater label.
@@ -64,19 +65,20 @@ _DOC = """{summary} of Dask arrays and data frames; lower is better.
     Returns
     -------
     loss : dask array of shape ()
-        The weighted mean of the losses of the samples. It is lazy:
+        The weighted mean{or_sum} of the losses of the samples. It is lazy:
         nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
         block of rows is read once, and only a few sums are transferred.
 
     See Also
     --------
-    sklearn_superior.metrics.{name} : The loss in memory.
+    sklearn_superior.metrics.{name} : The same loss of data in memory, with
+        the formula and more about the options.
 
     Notes
     -----
-    `y_true` and `sample_weight` are brought into the blocks of `y_proba`, which may be
-    empty. Where the sizes of blocks are not known, as in data frames, there must be as
-    many blocks, and as many rows in each, which is checked when the loss is computed.
+    `y_true` and `sample_weight` are divided into blocks as `y_proba` is. Blocks may be
+    empty. Where the sizes of blocks are not known, as in data frames, all must have as
+    many blocks, with as many rows in each; this is checked when the loss is computed.
 
     Examples
     --------
@@ -94,8 +96,8 @@ _DOC = """{summary} of Dask arrays and data frames; lower is better.
     """
 
 _OPTIONS = {
-    "scale": """scale : str, default="sum"
-        Factor of the whole loss, penalty included, see the loss in memory.""",
+    "scale": """scale : {type}, default="sum"
+        Factor of the whole loss, penalty included, see the loss of data in memory.""",
     "normalize": """normalize : bool, default=True
         Return the weighted mean if True, else the weighted sum.""",
 }
@@ -114,12 +116,13 @@ def _make_loss(rule):
         inputs = signature.bind(*args, **kwargs)
         return _lazy_mean_loss(rule, *inputs.args, **inputs.kwargs)
 
+    option = rule.options[-1]
     loss.__name__ = loss.__qualname__ = rule.loss_name
     loss.__doc__ = _DOC.format(
-        summary=rule.loss_name.removesuffix("_loss").replace("_", " ").capitalize()
-        + ("" if rule.loss_name.endswith("score_loss") else " loss"),
+        summary=rule.title[0].upper() + rule.title[1:],
         name=rule.loss_name,
-        option=_OPTIONS[rule.options[-1]],
+        option=_OPTIONS[option].format(type=rule.scale_type),
+        or_sum=" or sum" if option == "normalize" else "",
     )
     loss.__signature__ = signature
     return loss

@@ -147,10 +147,10 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     Parameters
     ----------
     penalty : {{"paper", "minimal"}} or float, default="paper"
-        What a wrong prediction costs on top; 0 gives the loss without a penalty.
+        Added to the loss of every wrong prediction; 0 is the loss without a penalty.
 
     ties : {{"first", "split", "correct"}}, default="first"
-        What is predicted when several classes share the highest probability.
+        What counts as wrong when several classes share the highest probability.
 
     {scale}**kwargs : dict
         Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
@@ -167,8 +167,8 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     numbers of the classes, from 0 up, or is one-hot. A batch is reduced to a few sums
     in float64 on its device, without waiting for it.
 
-    ``compute()`` returns the weighted mean of all samples so far, of all processes in
-    a distributed training. Only then are values that are not valid reported.
+    ``compute()`` returns the weighted mean of all samples so far, over all processes
+    of a distributed training. Invalid values are reported only then.
 
     Examples
     --------
@@ -184,7 +184,7 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     True
     """
 
-_SCALE = """scale : str, default="sum"
+_SCALE = """scale : {type}, default="sum"
         Factor of the whole loss, penalty included, as in the function for arrays.
 
     """
@@ -195,9 +195,8 @@ def _make_metric(rule):
     name = rule.loss_name
     class_name = name.replace("score_loss", "score").title().replace("_", "")
     doc = _DOC.format(
-        loss=name.removesuffix("_loss").replace("_", " ")
-        + ("" if name.endswith("score_loss") else " loss"),
-        scale=_SCALE if len(rule.scales) > 1 else "",
+        loss=rule.title,
+        scale=_SCALE.format(type=rule.scale_type) if len(rule.scales) > 1 else "",
         name=name,
         class_name=class_name,
     )

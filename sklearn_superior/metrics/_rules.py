@@ -68,6 +68,17 @@ class ScoringRule:
         return f"{self.loss_name.replace('score_loss', 'score')}_samples"
 
     @property
+    def title(self):
+        """What the loss is called in a sentence, such as "penalized Brier score"."""
+        words = self.loss_name.replace("score_loss", "score").replace("_", " ")
+        return words.replace("brier", "Brier")
+
+    @property
+    def scale_type(self):
+        """Type of the option `scale` in a docstring."""
+        return "{" + ", ".join(f'"{name}"' for name in self.scales) + "}"
+
+    @property
     def options(self):
         """Names of the options of the loss."""
         return ("penalty", "ties", "scale" if len(self.scales) > 1 else "normalize")

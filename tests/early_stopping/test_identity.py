@@ -16,6 +16,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import make_scorer, recall_score
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.early_stopping import _identity
@@ -172,6 +173,9 @@ def decorated(estimator, X, y):
             AdaBoostClassifier(DecisionTreeClassifier(max_depth=1)),
             AdaBoostClassifier(DecisionTreeClassifier(max_depth=2)),
         ),
+        # Their parameter `dtype` does not make them arrays.
+        (OneHotEncoder(dtype=np.float32), OneHotEncoder(dtype=np.float64)),
+        (OrdinalEncoder(), OrdinalEncoder(encoded_missing_value=-1)),
         (np.arange(3), np.arange(4)),
         ({"a": {1, 2}}, {"a": {1, 3}}),
         (Scorer, OtherScorer),

@@ -304,6 +304,15 @@ def test_names_in_the_table_are_those_of_the_functions():
     assert scored == set(RULES)
 
 
+def test_names_for_sentences():
+    assert [RULES[name].title for name in ("brier", "log_loss", "spherical")] == [
+        "penalized Brier score",
+        "penalized log loss",
+        "penalized spherical loss",
+    ]
+    assert RULES["brier"].scale_type == '{"sum", "mean", "half", "auto"}'
+
+
 @rules
 def test_functions_pickle_by_their_public_name(rule):
     for function in (LOSSES[rule.name], SAMPLES[rule.name]):
