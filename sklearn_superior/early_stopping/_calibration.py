@@ -48,8 +48,7 @@ def calibrates(calibration, scorer):
 def temperature_options(scorer):
     """Return the options of a refined rule that decide its temperature."""
     options = getattr(scorer, "options", {})
-    names = ("class_weight", "prior_scale")
-    return {name: options[name] for name in names if name in options}
+    return {name: options[name] for name in ("prior_scale",) if name in options}
 
 
 def best_temperature(
@@ -57,8 +56,6 @@ def best_temperature(
     y_proba,
     own_classes,
     sample_weight=None,
-    *,
-    class_weight=None,
     **options,
 ):
     """Return the best temperature for the samples of the classes of a model."""
@@ -68,25 +65,10 @@ def best_temperature(
     return fit_temperature(
         y_true[is_known],
         y_proba[is_known],
-        sample_weight=_weigh(y_true[is_known], sample_weight, class_weight),
+        sample_weight=sample_weight,
         labels=own_classes,
         **options,
     )
-
-
-def _weigh(y, sample_weight, class_weight):
-    """Return the weights of samples, each times that of its class."""
-    if class_weight is None:
-        return sample_weight
-    classes, codes = np.unique(y, return_inverse=True)
-    if class_weight == "balanced":
-        totals = np.bincount(codes, sample_weight)
-        share = totals.sum() / np.count_nonzero(totals)
-        weight = np.divide(share, totals, out=np.zeros(len(totals)), where=totals > 0)
-    else:
-        weight = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
-    weight = weight[codes]
-    return weight if sample_weight is None else weight * sample_weight
 
 
 def calibrate(classifier, y_proba):

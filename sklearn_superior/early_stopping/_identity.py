@@ -17,6 +17,10 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 import joblib
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from sklearn_superior.utils._sklearn_compat import scorer_parts
 
 _CODE = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sklearn-superior")
@@ -63,6 +67,10 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
             identity[name] = stable_text(value)
         except NoStableIdentityError as exc:
             unstable[name] = str(exc)
+        except RecursionError:
+            unstable[name] = "it holds itself"
+    if get_config()["enable_metadata_routing"]:
+        identity["metadata routing"] = repr(get_routing_for_object(estimator))
     used = {base.__module__.partition(".")[0] for base in type(estimator).__mro__}
     for name in sorted({*_PACKAGES, *packages, *used} - {"sklearn"}):
         if version := _version_of(name):
@@ -165,6 +173,8 @@ def _check_globals(function):
 
 def _object_text(value):
     """Describe an object by its class and its parameters, or else its attributes."""
+    if scorer_parts(value) is not None:  # without what metadata routing asks for
+        return f"{_code_text(type(value))} {stable_text(scorer_parts(value))}"
     if hasattr(value, "get_params"):
         state = value.get_params(deep=False)
     elif hasattr(value, "__dict__"):

@@ -59,8 +59,10 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
         raise ValueError("sample_weight_val is given, but X_val is not.")
     if groups is not None and classifier.validation_split is None:
         raise ValueError(
-            "groups are given, but validation_split=None takes no notice of them. "
-            "Set validation_split to 'last' or to a splitter that uses groups."
+            "groups are given, but validation_split=None takes no notice of them. Set "
+            "validation_split to a splitter that uses groups, such as "
+            "GroupShuffleSplit(1) for new groups, or to 'last' for the last rows of "
+            "each group."
         )
     train, val = validation_rows(
         data.X,

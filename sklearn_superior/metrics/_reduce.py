@@ -13,7 +13,7 @@ This module is written to be shared by the folders of the package: what they nee
 metrics beyond the public names and the table of rules stands in `__all__`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -288,11 +288,13 @@ def _sum_refined(forecast, losses, sums):
     totals = {(loss.rule.name, loss.prior_scale): np.nan for loss in losses}
     if not sums.are_valid():
         return totals
-    logs = Logs(forecast)
+    logs = of_samples = Logs(forecast)
+    if forecast.has_class_weight:  # the temperature is for the data as it is
+        of_samples = Logs(replace(forecast, sample_weight=forecast.own_weight))
     for prior_scale in {loss.prior_scale for loss in losses}:
         rules = [loss.rule for loss in losses if loss.prior_scale == prior_scale]
         rules = {rule.name: rule for rule in rules}
-        inverse = logs.best_inverse(prior_scale)
+        inverse = of_samples.best_inverse(prior_scale)
         for name, total in logs.sum_scores(inverse, rules).items():
             totals[name, prior_scale] = total
     return totals

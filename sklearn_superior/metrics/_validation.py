@@ -48,6 +48,9 @@ class Forecast:
     dtype: Any  # to compute in: float64 wherever the device has it
     n_samples: int
     n_classes: int  # whether or not each of them occurs
+    # The weights before those of classes, by which a temperature is fitted.
+    own_weight: Any = None
+    has_class_weight: bool = False
     # On a device: the number of rows without a valid label, and what is wrong there.
     n_invalid: Any = 0
     label_error: str = ""
@@ -203,6 +206,7 @@ def weigh_classes(forecast, class_weight):
     scikit-learn: the sum of all weights over the number of these classes.
     """
     xp, weight = forecast.xp, forecast.sample_weight
+    forecast.own_weight, forecast.has_class_weight = weight, True
     if class_weight == "balanced":
         counts = class_totals(forecast)
         occurs = counts > 0

@@ -200,6 +200,8 @@ class _Fold:
         )
         self.model.fit(lambda y_proba: self._on_stage(y_proba, meet))
         self.fit_time += perf_counter() - self._since
+        if self.model.stages.has_failed:
+            raise ValueError("The training of a fold has failed on the way.")
         if self.n_stages == 0:
             raise ValueError("The training ended without a single stage.")
 

@@ -38,7 +38,8 @@ def find_temperature(calibration, plan, best):
     rows = ~np.isnan(best.oof_proba).any(axis=1)
     for train, test in plan.folds:
         # Rows of classes that a fold does not know say nothing of its forecasts.
-        rows[test[~np.isin(y[test], y[train])]] = False
+        known = y[train] if weight is None else y[train][weight[train] > 0]
+        rows[test[~np.isin(y[test], known)]] = False
     if weight is not None:
         rows &= weight > 0
     if not rows.any():

@@ -81,8 +81,9 @@ class StagedSearchCV(
     ``n_estimators``.
 
     The best setting at its best stage becomes one model for use: trained on all rows,
-    or the average of the models of the folds. Its probabilities are recalibrated by the
-    temperature that is best for the out-of-fold probabilities.
+    or the average of the models of the folds. If the rule that chooses is a refined
+    one, as the default is, its probabilities are recalibrated by the temperature that
+    is best for the out-of-fold probabilities; see `calibration`.
 
     Parameters
     ----------
@@ -214,7 +215,8 @@ class StagedSearchCV(
     on a perfect fit, is represented by its last stage from then on.
 
     Ctrl-C ends the search at the end of the present stage. Candidates that were
-    finished are kept, with a warning. Before the first of them it is raised.
+    finished are kept, with a warning. Before the first of them, and while the model of
+    all rows is trained, it is raised: a `checkpoint_dir` keeps what is finished.
 
     Examples
     --------

@@ -23,8 +23,8 @@ from sklearn_superior.model_selection._candidate import Candidate
 from sklearn_superior.utils._files import remove_leftovers, write_atomically
 from sklearn_superior.utils._warnings import warn
 
-_FORMAT = "sklearn-superior search 1"
-_ANEW = "Remove it to start anew, or use another checkpoint_dir."
+_FORMAT = "sklearn-superior search 2"
+_ANEW = "Use another checkpoint_dir, or remove the folder to start anew."
 _ARRAYS = ("stage_scores", "oof_proba", "train_losses", "fit_times", "score_times")
 
 
@@ -42,7 +42,7 @@ def identify_search(estimator, plan):
     data = plan.data
     identity, unstable = identify(
         estimator,
-        scorer=plan.scorers,
+        scorer=list(plan.scorers.items()),  # the first one chooses
         data={
             "training data": data.X,
             "training labels": data.y,
@@ -52,6 +52,9 @@ def identify_search(estimator, plan):
     identity["training and test rows of the folds"] = digest_of(
         np.concatenate([np.append(part, -1) for fold in plan.folds for part in fold])
     )
+    for name, weight in plan.weights.items():
+        if weight is not None:
+            identity[f"weights of {name}"] = digest_of(weight)
     identity["n_iter_no_change of the search"] = repr(int(plan.n_iter_no_change))
     identity["tol of the search"] = repr(float(plan.tol))
     return identity, unstable
@@ -128,6 +131,8 @@ class SearchStore:
         self._n_folds = len(plan.folds)
         self._shape = (len(plan.data.y), len(plan.classes))
         self._has_failed = False
+        text = json.dumps(identity, sort_keys=True)
+        self._digest = hashlib.sha256(text.encode()).hexdigest()
 
     def open(self, *, resume):
         """Check that the folder is of this search, or make it so."""
@@ -148,7 +153,7 @@ class SearchStore:
                 "False. Use resume=True to resume from them, or another "
                 "checkpoint_dir to keep them."
             )
-            for path in self.directory.glob("candidate-*.npz"):
+            for path in self.directory.glob(f"candidate-{16 * '[0-9a-f]'}.npz"):
                 path.unlink(missing_ok=True)
         meta = {"format": _FORMAT, "identity": self.identity}
         self._write(self.path, json.dumps(meta, indent=1).encode())
@@ -198,6 +203,8 @@ class SearchStore:
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["params"] != text_of(params):
             raise ValueError("it has other parameters")
+        if meta["search"] != self._digest:
+            raise ValueError("it is of another search")
         test_scores = arrays.pop("test_scores")
         n_stages = len(arrays["stage_scores"])
         expected = {
@@ -218,7 +225,11 @@ class SearchStore:
 
     def write(self, params, candidate):
         """Write a finished candidate; a warning, once, if that is not possible."""
-        meta = {"params": text_of(params), "best_iteration": candidate.best_iteration}
+        meta = {
+            "search": self._digest,
+            "params": text_of(params),
+            "best_iteration": candidate.best_iteration,
+        }
         buffer = BytesIO()
         np.savez(
             buffer,

@@ -51,9 +51,13 @@ def _differences(rows, stages):
             verdicts["No difference"].append(f"{row['rule']} ({stage})")
             continue
         is_known = not np.isnan(p_value)
-        p_text = f"p {p_value:.3f}" if is_known else "too few folds for a p-value"
+        p_text = (
+            f"adjusted p {p_value:.3f}" if is_known else "too few folds for a p-value"
+        )
         verdicts["Different" if p_value < _LEVEL else "Undecided"].append(
             f"{row['rule']} {row['difference']:+.4f} ({p_text}, {stage})"
         )
     said = [f"{word}: {', '.join(found)}." for word, found in verdicts.items() if found]
+    if not verdicts["Different"]:
+        said.append("No rule can be told from the baseline: keep the default.")
     return " ".join(said)

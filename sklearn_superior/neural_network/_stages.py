@@ -76,7 +76,6 @@ class CNNStages(Checkpointed, Stages):
         self._module, self.encoding = (None, None) if start is None else start
         self.losses, self.times = [], []
         self._best = self._data = None
-        self._has_diverged = False
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         if self._data is None:
@@ -109,6 +108,9 @@ class CNNStages(Checkpointed, Stages):
                 model, X, y, sample_weight
             )
             sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
+            if sample_weight is not None:  # nothing to learn of those without weight
+                rows = np.flatnonzero(sample_weight)
+                X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
         if self.encoding is None:
             self.encoding = Encoding(X, np.unique(y), standardize=model.standardize)
         with torch_training().use_threads(model.n_jobs):
@@ -126,7 +128,7 @@ class CNNStages(Checkpointed, Stages):
             )
         self.losses.pop()
         self.times.pop()
-        self._has_diverged = True
+        self.has_failed = True
         warn(
             f"Training diverged in epoch {epoch}; the best epoch before is kept. "
             f"{advice}",
@@ -145,7 +147,7 @@ class CNNStages(Checkpointed, Stages):
         return copy(self.estimator)  # with a copy of the network
 
     def dump(self):
-        if self._has_diverged:
+        if self.has_failed:
             return None
         dump_tensors = torch_training().dump_tensors
         last = {

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import clone, config_context
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -42,11 +42,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import (
+    fit_temperature,
     get_scorer,
     neg_penalized_brier_scorer,
     neg_penalized_log_loss_scorer,
     penalized_brier_score_loss,
     penalized_log_loss,
+    scale_temperature,
 )
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS as NAMES
@@ -398,6 +400,17 @@ def test_empty_labels_are_refused():
             penalized_brier_score_loss(labels, model.predict_proba(X))
 
 
+class Recalibrated(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose probabilities are scaled by a temperature."""
+
+    def __init__(self, model, temperature):
+        self.model, self.temperature = model, temperature
+        self.classes_ = model.classes_
+
+    def predict_proba(self, X):
+        return scale_temperature(self.model.predict_proba(X), self.temperature)
+
+
 UNEVEN = np.r_[0:50, 50:70, 100:105]  # rows of IRIS with 50, 20 and 5 of a class
 
 
@@ -415,13 +428,19 @@ def test_balanced_classes_weigh_as_in_scikit_learn(name, weighted, labels):
         assert_allclose(balanced, compute_sample_weight("balanced", y))
     given_weight = {"sample_weight": weight} if weighted else {}
     scorer = get_scorer(name, class_weight="balanced")
-    expected = get_scorer(name)(model, X, target, sample_weight=balanced)
-    assert_allclose(scorer(model, X, target, **given_weight), expected)
+    judged = model
+    if name.startswith("refined_"):  # the temperature is for the samples as they are
+        y_proba = model.predict_proba(X)
+        temperature = fit_temperature(y, y_proba, **given_weight)
+        judged = Recalibrated(model, temperature)
+    plain = get_scorer(name.removeprefix("refined_"))
+    expected = plain(judged, X, target, sample_weight=balanced)
+    assert_allclose(scorer(model, X, target, **given_weight), expected, rtol=1e-6)
     if labels == "text":
         prepared = scorer.prepare_all(
             [scorer], model.classes_, target, given_weight.get("sample_weight")
         )
-        assert_allclose(prepared(model.predict_proba(X)), [expected])
+        assert_allclose(prepared(model.predict_proba(X)), [expected], rtol=1e-6)
     # Every class counts the same, however many samples it has.
     if not weighted and "refined" not in name and labels == "numbers":
         plain = get_scorer(name, labels=[0, 1, 2])

@@ -1,5 +1,7 @@
 """The temperature, and the model that is trained on all rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
@@ -60,3 +62,17 @@ def test_a_refit_that_goes_astray_warns():
     model = Diverging(n_estimators=15, random_state=0)
     with pytest.warns(UserWarning, match="its training has gone astray.*refit='folds'"):
         StagedSearchCV(model, cv=CV).fit(X, y)
+
+
+def test_a_class_without_weight_in_training_says_nothing_of_the_temperature():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 3)), np.arange(150) % 3
+    X[:, 0] += y
+    weight = np.ones(150)
+    weight[(y == 2) & (np.arange(150) >= 50)] = 0
+    folds = [(np.arange(50, 150), np.arange(50)), (np.arange(50), np.arange(50, 150))]
+    inner = GradientBoostingClassifier(n_estimators=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = StagedSearchCV(inner, cv=folds).fit(X, y, sample_weight=weight)
+    assert 0.2 < search.temperature_ < 5

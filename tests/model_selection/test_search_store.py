@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn import clone, config_context
+from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -238,3 +240,57 @@ def test_killed_searches_resume_to_the_same_result(n_kills):
             best = (kill["best"]["max_depth"], kill["best"]["learning_rate"])
             finished -= {best}
         assert not finished & set(after), kill
+
+
+def small_search(folder, **options):
+    inner = GradientBoostingClassifier(n_estimators=6, max_depth=2, random_state=0)
+    return StagedSearchCV(
+        inner, {"max_depth": [1, 2]}, cv=3, checkpoint_dir=folder, **options
+    )
+
+
+def test_another_order_of_scorers_is_another_search(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    small_search(tmp_path, scoring=["accuracy", "neg_log_loss"]).fit(X, y)
+    other = small_search(tmp_path, scoring=["neg_log_loss", "accuracy"], resume=True)
+    with pytest.raises(ValueError, match="What differs: scoring"):
+        other.fit(X, y)
+
+
+def test_candidates_of_another_search_do_not_pass(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    small_search(tmp_path).fit(X, y)
+    (tmp_path / "search.json").unlink()
+    with pytest.raises(ValueError, match="it is of another search"):
+        small_search(tmp_path, resume=True).fit(X[::-1], y)
+
+
+def test_files_of_others_are_left_alone(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    small_search(tmp_path).fit(X, y)
+    mine = tmp_path / "candidate-mine.npz"
+    mine.touch()
+    with pytest.warns(UserWarning, match="are replaced, because resume is False"):
+        small_search(tmp_path).fit(X, y)
+    assert mine.exists()
+
+
+def test_what_metadata_routing_asks_for_is_part_of_a_search(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    weight = np.arange(150) % 3 + 1.0
+    inner = GradientBoostingClassifier(n_estimators=4, random_state=0)
+    scorer = get_scorer("neg_penalized_log_loss")
+
+    def fit(wants_weight, **options):
+        booster = clone(inner).set_fit_request(sample_weight=wants_weight)
+        search = StagedSearchCV(
+            booster, cv=3, scoring=scorer, checkpoint_dir=tmp_path, **options
+        )
+        return search.fit(X, y, sample_weight=weight)
+
+    with config_context(enable_metadata_routing=True):
+        scorer.set_score_request(sample_weight=True)
+        first = fit(True)
+        assert fit(True, resume=True).best_score_ == first.best_score_
+        with pytest.raises(ValueError, match="What differs: metadata routing"):
+            fit(False, resume=True)

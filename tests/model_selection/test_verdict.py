@@ -25,13 +25,18 @@ def test_a_clear_difference_is_told_with_its_size_and_its_stage():
     judge, baseline, differences = str(comparison).splitlines()
     assert judge == "Judge: f1_macro on the test parts of 5 folds, greater is better."
     assert baseline == "Baseline: first, 0.5200 at its best stages (mean 0.0)."
-    assert differences == "Different: second +0.1000 (p 0.000, mean stage 1.0)."
+    assert (
+        differences == "Different: second +0.1000 (adjusted p 0.000, mean stage 1.0)."
+    )
 
 
 def test_what_is_undecided_is_called_so():
     lines = str(made_up([0.1, -0.1, 0.05, -0.08, 0.01], n_folds=5)).splitlines()
     p_value = made_up([0.1, -0.1, 0.05, -0.08, 0.01], n_folds=5).summary()[2]["p_value"]
-    assert lines[2] == f"Undecided: second -0.0040 (p {p_value:.3f}, mean stage 1.0)."
+    assert lines[2] == (
+        f"Undecided: second -0.0040 (adjusted p {p_value:.3f}, mean stage 1.0). No "
+        "rule can be told from the baseline: keep the default."
+    )
 
 
 def test_p_values_are_adjusted_for_the_number_of_rules():
@@ -41,9 +46,9 @@ def test_p_values_are_adjusted_for_the_number_of_rules():
     assert 0.05 / 3 < p_value < 0.05
     assert str(alone).splitlines()[2].startswith("Different: second")
     last = str(several).splitlines()[2]
-    assert last.startswith(f"Undecided: second +0.0960 (p {3 * p_value:.3f}")
+    assert last.startswith(f"Undecided: second +0.0960 (adjusted p {3 * p_value:.3f}")
     assert "fourth -0.0960" in last
-    assert last.endswith("No difference: third (mean stage 2.0).")
+    assert "No difference: third (mean stage 2.0)." in last
 
 
 @pytest.mark.parametrize("n_folds", [1, 2])

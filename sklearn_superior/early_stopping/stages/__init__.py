@@ -66,6 +66,13 @@ def find_stages(estimator):
             "The 'estimator' parameter must be a classifier that is trained in "
             f"stages, for example HistGradientBoostingClassifier(). Got {estimator!r}."
         )
+    if hasattr(estimator, "n_iter_no_change") and hasattr(estimator, "calibration"):
+        if hasattr(estimator, "estimator"):
+            raise TypeError(
+                f"The 'estimator' parameter must be the classifier inside of the "
+                f"{type(estimator).__name__}, which stops training itself. Got "
+                f"{estimator!r}."
+            )
     if is_regressor(estimator):
         raise TypeError(
             "The 'estimator' parameter must be a classifier: scoring rules are for "

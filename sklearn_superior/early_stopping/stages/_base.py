@@ -64,6 +64,8 @@ class Stages(ABC):
     trains_again = False
     # What is known to make a kept model predict otherwise than its stage did.
     known_causes = ""
+    # Whether training has failed on the way, set by `fit`.
+    has_failed = False
     # Classes in the order of the columns of probabilities, set by `fit`. None: sorted.
     column_classes = None
 

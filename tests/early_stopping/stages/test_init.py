@@ -6,7 +6,11 @@ import sys
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from sklearn_superior.early_stopping import Stages, register_stages
+from sklearn_superior.early_stopping import (
+    EarlyStoppingClassifier,
+    Stages,
+    register_stages,
+)
 from sklearn_superior.early_stopping.stages import find_stages
 from tests.early_stopping.families import ADAPTERS, FAMILIES
 
@@ -50,3 +54,9 @@ print({"xgboost", "lightgbm", "catboost", "torch", "skops"} & set(sys.modules))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.strip() == "set()", run.stderr
+
+
+def test_what_stops_by_itself_is_refused_by_name():
+    inner = EarlyStoppingClassifier(GradientBoostingClassifier())
+    with pytest.raises(TypeError, match="the classifier inside of the EarlyStopping"):
+        find_stages(inner)
