@@ -9,6 +9,7 @@ matter little; ``n_jobs=2`` in seconds of the clock. Run with ``make benchmark``
 import os
 import subprocess
 import sys
+from functools import partial
 from time import perf_counter, process_time
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before OpenMP is loaded
@@ -78,18 +79,16 @@ def full_search(estimator, folds, **options):
     return StagedSearchCV(estimator, cv=folds, refit=False, **options)
 
 
-def seconds(function, clock=process_time):
-    start = clock()
+def seconds(function):
+    """Return the seconds of the processor and of the clock that a call takes."""
+    start = process_time(), perf_counter()
     function()
-    return clock() - start
+    return np.array([process_time(), perf_counter()]) - start
 
 
-def ratio(ours, other, rounds=ROUNDS, clock=process_time):
-    """Divide our time by that of the other; they take turns, the median counts."""
-    times = np.array(
-        [(seconds(ours, clock), seconds(other, clock)) for _ in range(rounds)]
-    )
-    return np.median(times[:, 0] / times[:, 1])
+def ratios(ours, other, rounds=ROUNDS):
+    """Divide our times by those of the other; they take turns, the median counts."""
+    return np.median([seconds(ours) / seconds(other) for _ in range(rounds)], axis=0)
 
 
 def load():
@@ -112,11 +111,11 @@ def against_grid():
         )
         ours = full_search(estimator, folds)
         time = {
-            "ours": seconds(lambda m=ours: m.fit(X, y)),
-            "grid": seconds(lambda m=grid: m.fit(X, y)),
+            "ours": seconds(partial(ours.fit, X, y))[0],
+            "grid": seconds(partial(grid.fit, X, y))[0],
         }
         final = clone(estimator).set_params(**{n_stages: ours.best_iteration_ + 1})
-        refit = seconds(lambda m=final: m.fit(X, y))
+        refit = seconds(partial(final.fit, X, y))[0]
         print(
             f"  {name:<22}{time['grid'] / time['ours']:.1f} "
             f"({(time['grid'] + refit) / (time['ours'] + refit):.1f}); stages "
@@ -161,14 +160,15 @@ def against_cv():
     folds = make_folds(X, y)
     for name, cv in CV.items():
         estimator, _ = ESTIMATORS[name]
-        ours, refined = full_search(estimator, folds), full_search(estimator, folds)
-        refined.set_params(scoring=None)
-        other = lambda cv=cv: cv(X, y, folds)
+        other = partial(cv, X, y, folds)
+        plain, default = (
+            ratios(
+                partial(full_search(estimator, folds, scoring=rule).fit, X, y), other
+            )
+            for rule in ("neg_log_loss", None)
+        )
         print(
-            f"  {name:<22}{ratio(lambda m=ours: m.fit(X, y), other):.2f} "
-            f"({ratio(lambda m=ours: m.fit(X, y), other, clock=perf_counter):.2f}, "
-            f"{ratio(lambda m=refined: m.fit(X, y), other):.2f})",
-            flush=True,
+            f"  {name:<22}{plain[0]:.2f} ({plain[1]:.2f}, {default[0]:.2f})", flush=True
         )
 
 
@@ -184,7 +184,7 @@ def two_jobs():
         for n_jobs in (1, 2)
     )
     for _ in range(2):
-        share = ratio(lambda: two.fit(X, y), lambda: one.fit(X, y), 1, perf_counter)
+        _, share = ratios(lambda: two.fit(X, y), lambda: one.fit(X, y), 1)
         print(f"  {share:.2f} ({load()})", flush=True)
 
 
@@ -261,7 +261,7 @@ def against_halving():
         ),
     }
     for name, search in searches.items():
-        time = seconds(lambda m=search: m.fit(X, y))
+        time = seconds(partial(search.fit, X, y))[0]
         loss = log_loss(y_test, search.predict_proba(X_test))
         print(
             f"  {name:<30}{time:7.1f}{loss:9.4f}{search.best_estimator_.n_iter_:5}",

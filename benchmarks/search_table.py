@@ -175,7 +175,7 @@ def _summarise(table):
     }
     print("\n  to the hold-out:")
     for label, (values, form) in rows.items():
-        print(f"  {label:<20}" + "".join(f"{v:>12{form}}" for v in values)[4:])
+        print(f"  {label:<20}" + "".join(f"{format(v, form):>12}" for v in values)[4:])
 
 
 def main():
