@@ -2,9 +2,8 @@
 
 Full searches of 27 settings on small parts of twelve sets are recorded, with the score
 of every stage and fold, in ``racing.jsonl.gz``. Racing is then simulated on the
-records: a candidate is given up when its mean score is behind that of the best finished
-candidate at the same stage by more than some standard errors of the differences of
-their folds::
+records: candidates come one after the other, and each is given up when a rule says so
+that compares it with the best one of those before::
 
     python -m benchmarks.racing run [--data-home FOLDER]
     python -m benchmarks.racing report
@@ -13,6 +12,7 @@ their folds::
 import argparse
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before OpenMP is loaded
@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.search_table import SETS, load_set, read, write
 from sklearn_superior.model_selection import StagedSearchCV
+from sklearn_superior.model_selection._racing import is_out
 
 RECORDS = Path(__file__).with_suffix(".jsonl.gz")
 N_ROWS, N_STAGES = 300, 100
@@ -85,7 +86,31 @@ def _key(record):
     return record["set"], record["family"], record["seed"]
 
 
-def race(curves, *, grace, n_errors):
+def same_stage(scores, leader, *, grace=20, n_errors=2):
+    """Tell whether a candidate is behind the leader at the same stage."""
+    if len(scores) < grace:
+        return False
+    top = int(leader.mean(axis=1).argmax())
+    # Beyond its best stage the leader is what would be chosen.
+    behind = leader[min(len(scores) - 1, top)] - scores[-1]
+    return behind.mean() > n_errors * behind.std(ddof=1) / np.sqrt(len(behind))
+
+
+def by_pace(scores, leader, *, n_errors=1):
+    """Tell whether a candidate is behind and too slow: the rule of the search."""
+    return is_out(scores, leader[leader.mean(axis=1).argmax()], n_errors=n_errors)
+
+
+RULES = {
+    "same stage, 2 errors, grace 20": same_stage,
+    "same stage, 2 errors, grace 40": partial(same_stage, grace=40),
+    "same stage, 3 errors, grace 20": partial(same_stage, n_errors=3),
+    "pace, 1 error": by_pace,
+    "pace, 2 errors": partial(by_pace, n_errors=2),
+}
+
+
+def race(curves, rule):
     """Return the best score with racing, and how many stages each candidate had.
 
     Parameters
@@ -93,11 +118,9 @@ def race(curves, *, grace, n_errors):
     curves : list of ndarray of shape (n_stages, n_folds)
         The scores of the candidates, in the order in which they come.
 
-    grace : int
-        So many stages are trained in any case.
-
-    n_errors : float
-        How many standard errors behind is too far.
+    rule : callable
+        Tells from the scores of a candidate so far, and all of the best finished one,
+        whether it is given up.
 
     Returns
     -------
@@ -109,28 +132,18 @@ def race(curves, *, grace, n_errors):
     """
     leader, best, n_stages = None, -np.inf, []
     for curve in curves:
-        n = len(curve) if leader is None else given_up(curve, leader, grace, n_errors)
+        n = 1 if leader is not None else len(curve)
+        while n < len(curve) and not rule(curve[:n], leader):
+            n += 1
         n_stages.append(n)
-        means = curve[:n].mean(axis=1)
-        if means.max() > best:
-            best, leader = means.max(), curve[:n]
+        top = curve[:n].mean(axis=1).max()
+        if top > best:
+            best, leader = top, curve[:n]
     return best, n_stages
 
 
-def given_up(curve, leader, grace, n_errors):
-    """Return after how many stages a candidate is given up, or its length."""
-    top = int(leader.mean(axis=1).argmax())
-    for stage in range(grace - 1, len(curve)):
-        # Beyond its best stage the leader is what would be chosen.
-        behind = leader[min(stage, top)] - curve[stage]
-        error = behind.std(ddof=1) / np.sqrt(len(behind))
-        if behind.mean() > n_errors * error:
-            return stage + 1
-    return len(curve)
-
-
-def simulate(record, **rule):
-    """Return share of the time that is saved and regret, means over the orders."""
+def simulate(record, rule):
+    """Return for each order the share of the time that is saved, and the regret."""
     curves = [np.array(scores) for scores in record["scores"]]
     time = np.array(record["fit_time"])
     full = np.array([len(curve) for curve in curves])
@@ -138,34 +151,34 @@ def simulate(record, **rule):
     rng, results = np.random.default_rng(0), []
     for number in range(N_ORDERS):
         order = rng.permutation(len(curves)) if number else np.arange(len(curves))
-        score, n_stages = race([curves[k] for k in order], **rule)
+        score, n_stages = race([curves[k] for k in order], rule)
         saved = 1 - (time[order] * n_stages / full[order]).sum() / time.sum()
-        results.append((saved, score / best - 1))  # both are negative losses
+        results.append((saved, 100 * (score / best - 1)))  # both are negative losses
     return np.array(results)
 
 
 def report():
-    records = read(RECORDS)
-    print(f"{len(records)} sets, 27 settings in {N_ORDERS} orders: share of the time")
-    print("that is saved, regret in % of the log loss: mean, worst set, worst search\n")
-    print(f"  {'grace':>5} {'errors':>6} {'saved':>6}{'mean':>7}{'set':>7}{'worst':>7}")
-    for grace in (10, 20, 40):
-        for n_errors in (1, 2, 3):
-            rule = {"grace": grace, "n_errors": n_errors}
-            results = np.array([simulate(record, **rule) for record in records])
-            saved, regret = results[:, :, 0], 100 * results[:, :, 1]
-            print(
-                f"  {grace:5} {n_errors:6} {saved.mean():6.0%}{regret.mean():7.2f}"
-                f"{regret.mean(axis=1).max():7.2f}{regret.max():7.2f}"
-            )
-    print("\n  each set with grace 20 and 2 errors: saved, regret of the grid's order,")
-    print("  mean regret\n")
-    for record in records:
-        results = simulate(record, grace=20, n_errors=2)
+    runs: dict = {}
+    for record in read(RECORDS):
+        runs.setdefault((record["family"], record["seed"]), []).append(record)
+    for (family, seed), records in runs.items():
         print(
-            f"  {record['set']:<16}{results[:, 0].mean():6.0%}"
-            f"{100 * results[0, 1]:7.2f}{100 * results[:, 1].mean():7.2f}"
+            f"\n{family}, seed {seed}, {len(records)} sets, 27 settings in {N_ORDERS}"
         )
+        print(
+            "orders: saved share of the time; regret in % of the log loss: mean, mean"
+        )
+        print(
+            "of the worst set, worst search; the two means in the order of the grid\n"
+        )
+        for name, rule in RULES.items():
+            results = np.array([simulate(record, rule) for record in records])
+            saved, regret = results[:, :, 0], results[:, :, 1]
+            print(
+                f"  {name:<32}{saved.mean():5.0%}{regret.mean():7.2f}"
+                f"{regret.mean(axis=1).max():7.2f}{regret.max():7.2f}"
+                f"{saved[:, 0].mean():7.0%}{regret[:, 0].mean():7.2f}"
+            )
 
 
 def main():
