@@ -32,7 +32,7 @@ from sklearn_superior.model_selection import StagedSearchCV
 
 NEVER = 10_000  # a patience that does not end
 N_STAGES, N_CLASSES = 200, 5
-ROUNDS = 3
+ROUNDS = 2
 ESTIMATORS = {
     "HistGradientBoosting": (
         HistGradientBoostingClassifier(

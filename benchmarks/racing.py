@@ -27,7 +27,6 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.search_table import SETS, load_set, read, write
 from sklearn_superior.model_selection import StagedSearchCV
-from sklearn_superior.model_selection._racing import is_out
 
 RECORDS = Path(__file__).with_suffix(".jsonl.gz")
 N_ROWS, N_STAGES = 300, 100
@@ -96,9 +95,18 @@ def same_stage(scores, leader, *, grace=20, n_errors=2):
     return behind.mean() > n_errors * behind.std(ddof=1) / np.sqrt(len(behind))
 
 
-def by_pace(scores, leader, *, n_errors=1):
-    """Tell whether a candidate is behind and too slow: the rule of the search."""
-    return is_out(scores, leader[leader.mean(axis=1).argmax()], n_errors=n_errors)
+def by_pace(scores, leader, *, grace=10, n_errors=1, n_before=5, n_ahead=10):
+    """Tell whether a candidate is behind the best stage of the leader, and too slow.
+
+    It is too slow if at the pace of its last stages it would still be behind some
+    stages later: a small learning rate is behind for long and may win in the end.
+    """
+    if len(scores) < grace:
+        return False
+    behind = leader[leader.mean(axis=1).argmax()] - scores[-1]
+    gap, error = behind.mean(), behind.std(ddof=1) / np.sqrt(len(behind))
+    pace = (scores[-1] - scores[-1 - n_before]).mean() / n_before
+    return gap > n_errors * error and pace * n_ahead < gap
 
 
 RULES = {
@@ -107,6 +115,7 @@ RULES = {
     "same stage, 3 errors, grace 20": partial(same_stage, n_errors=3),
     "pace, 1 error": by_pace,
     "pace, 2 errors": partial(by_pace, n_errors=2),
+    "pace of 10, 30 ahead": partial(by_pace, grace=20, n_before=10, n_ahead=30),
 }
 
 
