@@ -51,6 +51,7 @@ def make_trainer(params, encoding, module=None):
         module,
         device,
         seeds,
+        may_draw=params.module is not None,
         **{name: getattr(params, name) for name in _TRAINING},
     )
 

@@ -21,7 +21,7 @@ from sklearn_superior.utils._parallel import limit_threads
 # Values of the input that are predicted at once: bounds the memory, fits the caches.
 _EVALUATION_SIZE = 2**17
 
-_init_lock = Lock()
+_generator_lock = Lock()
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def build_module(build, seed, window_shape, n_classes):
     build : callable
         Called with the number of channels, the length and the number of classes.
     """
-    with _init_lock, torch.random.fork_rng(devices=[]):
+    with _generator_lock, torch.random.fork_rng(devices=[]):
         torch.random.default_generator.manual_seed(seed)
         module = build(*window_shape, n_classes)
         if not isinstance(module, torch.nn.Module):
@@ -146,6 +146,10 @@ class Trainer:
 
     optimizer, learning_rate, batch_size, loss, amp, compile
         Settings, as the parameters of `CNNClassifier`.
+
+    may_draw : bool, default=False
+        Whether layers may draw from torch's own generator, as those of a user's network
+        may. Then they are seeded, and such networks are not trained at the same time.
     """
 
     def __init__(
@@ -160,6 +164,7 @@ class Trainer:
         loss,
         amp=False,
         compile=False,
+        may_draw=False,
     ):
         self.device = device
         # The order is drawn on the host: the same on every device.
@@ -176,7 +181,7 @@ class Trainer:
         self.amp = amp
         # Evaluation takes the plain module, so that predictions later are the same.
         self._forward = torch.compile(self.module) if compile else self.module
-        # Layers of a user's network may draw from torch's own generator.
+        self._may_draw = may_draw
         self._own_draws = torch.Generator().manual_seed(seeds[1]).get_state()
 
     def place(self, *arrays):
@@ -190,13 +195,16 @@ class Trainer:
 
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
-        before = torch.get_rng_state()
-        torch.set_rng_state(self._own_draws)
-        try:
+        if not self._may_draw:
             return self._train_epoch(X, y, weight)
-        finally:
-            self._own_draws = torch.get_rng_state()
-            torch.set_rng_state(before)
+        with _generator_lock:  # threads share torch's own generator
+            before = torch.get_rng_state()
+            torch.set_rng_state(self._own_draws)
+            try:
+                return self._train_epoch(X, y, weight)
+            finally:
+                self._own_draws = torch.get_rng_state()
+                torch.set_rng_state(before)
 
     @flush_tiny_numbers()
     def _train_epoch(self, X, y, weight):
