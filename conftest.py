@@ -41,6 +41,7 @@ if find_spec("torch") is None:
         "doc/scaling.rst",
         "sklearn_superior/integrations/keras.py",
         "sklearn_superior/neural_network",
+        "tests/neural_network/networks.py",
     ]
 
 

@@ -21,6 +21,7 @@ from tests.early_stopping.families import FAMILIES, make_data
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_adapter_keeps_its_contract(name):
+    pytest.importorskip("skops")
     stages = find_stages(FAMILIES[name]())
     assert isinstance(stages, Stages)
     assert stages.n_stages == 40
