@@ -27,8 +27,8 @@ test: .venv/.installed-test
 # With an environment of its own, whose few packages are installed in seconds. Tests of
 # libraries that it lacks are skipped.
 test-core: .venv-core/.installed
-	.venv-core/bin/python -m pytest $(WORKERS) $(ARGS) --ignore=benchmarks \
-		--ignore=tests/replication --ignore=tests/test_common.py --ignore=doc
+	.venv-core/bin/python -m pytest $(WORKERS) $(ARGS) sklearn_superior tests \
+		--ignore=tests/replication --ignore=tests/test_common.py -k "not killed and not false_alarms"
 
 test-slow: .venv/.installed-test
 	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)
