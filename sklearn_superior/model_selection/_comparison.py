@@ -9,8 +9,8 @@ from joblib import cpu_count, effective_n_jobs
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
-from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
+    STOPPING_CONSTRAINTS,
     StagedModel,
     StageScorers,
     align_columns,
@@ -157,9 +157,10 @@ def compare_stopping_rules(
     >>> [row["rule"] for row in comparison.summary()]
     ['brier', 'brier', 'penalized_brier', 'penalized_brier']
     """
-    constraints = {"n_repeats": [integer_from(1)]}
+    names = ("n_iter_no_change", "tol")
+    constraints = {name: STOPPING_CONSTRAINTS[name] for name in names}
+    constraints["n_repeats"] = [integer_from(1)]
     check_parameters("compare_stopping_rules", constraints, locals())
-    EarlyStopper(n_iter_no_change=n_iter_no_change, tol=tol)  # checks the parameters
     scorers = find_scorers(rules)
     judges = find_judges(scoring)
     shared = sorted(scorers.keys() & judges.keys())

@@ -13,8 +13,8 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.early_stopping._training import (
+    STOPPING_CONSTRAINTS,
     StagedModel,
     align_columns,
     all_or_nothing,
@@ -50,7 +50,7 @@ _CONSTRAINTS = {
     "resume": ["boolean"],
     "error_score": [StrOptions({"raise"}), Real],
     "verbose": ["verbose"],
-}
+} | {name: STOPPING_CONSTRAINTS[name] for name in ("n_iter_no_change", "tol")}
 
 
 def _has_model(search):
@@ -340,7 +340,6 @@ class StagedSearchCV(
                 "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use "
                 "'.' for the present one."
             )
-        EarlyStopper(n_iter_no_change=self.n_iter_no_change, tol=self.tol)
 
     def _make_plan(self, X, y, sample_weight, groups):
         """Check the data, and return what all candidates have in common."""
