@@ -26,8 +26,8 @@ RULES = (
     "accuracy",
     "f1_macro",
 )
-TUNED = "tuned"  # the arm with settings to choose from; it has no trajectories
 AT_RANDOM = "at_random"
+TUNED = "tuned"  # with settings to choose from; without trajectories
 KINDS = ("tables", "binary", "signals")
 LEAST_LOSS = 1e-6  # a log loss below it counts as this much
 LEVEL = 0.05
@@ -116,8 +116,6 @@ def f1_gain(rule, baseline):
     """Return the measure: points of F1 on test data of a choice minus another one."""
 
     def measure(record):
-        if record["test"] is None:
-            return math.nan
         stages = [choose(record, name) for name in (rule, baseline)]
         if None in stages:
             return math.nan
@@ -170,9 +168,10 @@ def mean(values):
 class Study:
     """The records that count.
 
-    A round is one fold of all data sets. Only rounds count that are complete: the
-    models of the plan on every data set of the plan. If not even the first one is, the
-    data sets count that are complete in it. The tuned arm is no part of a round.
+    A round is one fold of all data sets. Only rounds count that are complete: all
+    trainings that the plan has for them are done. If not even the first one is, the
+    data sets count that are complete in it. A training that failed is done, but has no
+    values.
 
     Parameters
     ----------
@@ -187,17 +186,20 @@ class Study:
     records: list
 
     @cached_property
-    def models(self):
-        """The models of each kind of data, without the tuned arm: kind -> names."""
-        models = {kind: [] for kind in self.plan["data"]}
+    def planned(self):
+        """The trainings of each kind of data: kind -> {model: number of rounds}."""
+        planned = {kind: {} for kind in self.plan["data"]}
         for training in self.plan["trainings"]:
-            models[training["data"]] += [
-                name for name in training["estimators"] if name != TUNED
-            ]
-        return {kind: list(dict.fromkeys(names)) for kind, names in models.items()}
+            n_folds = training["folds"] * training["rounds"]
+            planned[training["data"]] |= dict.fromkeys(training["estimators"], n_folds)
+        return planned
+
+    def models(self, dataset):
+        """Return the names of the models of a data set."""
+        return list(self.planned[self.plan.kind_of(dataset)])
 
     @cached_property
-    def _places(self):
+    def _done(self):
         return {
             (job["dataset"], job["estimator"], job["fold"]): record
             for record in self.records
@@ -205,17 +207,19 @@ class Study:
         }
 
     def is_complete(self, dataset, fold):
-        """Tell whether all models of a data set were trained in a fold."""
-        names = self.models[self.plan.kind_of(dataset)]
-        return all((dataset, name, fold) in self._places for name in names)
+        """Tell whether all trainings of a data set in a round are done."""
+        return all(
+            fold >= n_folds or (dataset, model, fold) in self._done
+            for model, n_folds in self.planned[self.plan.kind_of(dataset)].items()
+        )
 
     @cached_property
     def folds(self):
         """Numbers of the complete rounds; the first one if none is."""
-        folds = sorted({fold for _, _, fold in self._places})
+        n_folds = max(max(own.values(), default=0) for own in self.planned.values())
         complete = [
             fold
-            for fold in folds
+            for fold in range(n_folds)
             if all(self.is_complete(name, fold) for name in self.plan.datasets)
         ]
         return complete or [0]
@@ -229,6 +233,11 @@ class Study:
             if not all(self.is_complete(name, fold) for fold in self.folds)
         ]
 
+    @cached_property
+    def failures(self):
+        """The records of trainings that failed."""
+        return [record for record in self.records if record.get("problem")]
+
     def sets(self, kinds=KINDS, seen=False):
         """Return the names of the data sets that count; those seen before on demand."""
         left_out = {*self.missing, *(() if seen else self.plan["seen"])}
@@ -240,36 +249,29 @@ class Study:
         ]
 
     def find(self, dataset, model, fold):
-        """Return a record."""
-        return self._places[dataset, model, fold]
+        """Return a record; None if there is none, or if its training failed."""
+        record = self._done.get((dataset, model, fold))
+        return None if record is None or record.get("problem") else record
 
     def counted(self, dataset, model):
         """Return the records of a data set and a model that count, fold by fold."""
-        return [self.find(dataset, model, fold) for fold in self.folds]
+        found = (self.find(dataset, model, fold) for fold in self.folds)
+        return [record for record in found if record is not None]
 
-    def trainings(self, kinds=KINDS, seen=False):
+    def trainings(self, kinds=KINDS):
         """Return all records that count."""
         return [
             record
-            for name in self.sets(kinds, seen)
-            for model in self.models[self.plan.kind_of(name)]
+            for name in self.sets(kinds)
+            for model in self.models(name)
             for record in self.counted(name, model)
         ]
 
-    def tuned(self):
-        """Return the records of the tuned arm, all of them: data set -> records."""
-        found = defaultdict(list)
-        for record in self.records:
-            if record["job"]["estimator"] == TUNED:
-                found[record["job"]["dataset"]].append(record)
-        return {name: found[name] for name in self.plan.datasets if name in found}
-
     def value(self, dataset, measure, models=None):
         """Return the mean over the folds of each model, then over the models."""
-        names = self.models[self.plan.kind_of(dataset)]
         return mean(
             mean(measure(record) for record in self.counted(dataset, name))
-            for name in names
+            for name in self.models(dataset)
             if models is None or name in models
         )
 

@@ -17,6 +17,7 @@ from benchmarks.studies.procedures.analysis import (
     LAST,
     REFINED,
     RULES,
+    TUNED,
     choose,
     f1_gain,
     get_way,
@@ -57,9 +58,7 @@ def split_by_kind(study):
 
 def split_by_model(study):
     """Return the summaries of each hypothesis by model: name -> model -> summary."""
-    models = dict.fromkeys(
-        name for kind in KINDS for name in study.models.get(kind, ())
-    )
+    models = dict.fromkeys(name for kind in KINDS for name in study.planned[kind])
     return {
         h.name: {m: study.summary(h.measure, h.kinds, models=[m]) for m in models}
         for h in HYPOTHESES
@@ -102,10 +101,10 @@ def compare_tuned(study):
         way_gain(REFINED, BASELINE, "f1_macro", 100),
         log_ratio(REFINED, BASELINE),
     )
+    found = [study.values(measure, [TUNED]) for measure in measures]
     values = {
-        name: tuple(mean(map(measure, records)) for measure in measures)
-        for name, records in study.tuned().items()
-        if name not in study.plan["seen"]
+        name.removesuffix(f"_{TUNED}"): tuple(own[name] for own in found)
+        for name in found[0]
     }
     summaries = {
         key: summarize(
@@ -238,8 +237,9 @@ def difference_within(study, dataset, way, baseline):
     differences, variances = [], []
     for fold in study.folds:
         rows = []
-        for model in study.models[study.plan.kind_of(dataset)]:
-            losses = study.find(dataset, model, fold)["samples"]["log_loss"]
+        for model in study.models(dataset):
+            record = study.find(dataset, model, fold)
+            losses = {} if record is None else record["samples"]["log_loss"]
             if losses.get(way) is not None and losses.get(baseline) is not None:
                 rows.append(np.subtract(losses[way], losses[baseline], dtype=float))
         if not rows:

@@ -34,6 +34,8 @@ def pick(r, rule):
 
 def measure(r, name):
     """Return what a hypothesis is about, in one training."""
+    if r is None or r.get("problem"):
+        return np.nan
     if name in ("H1", "H4"):
         return 100 * (pick(r, "refined PLL") - pick(r, "LL"))
     if name == "H2":
@@ -60,35 +62,33 @@ def flip(d):
 def recompute(plan, records):
     """Return (n, mean, low, high, p, adjusted p) of each hypothesis: name -> tuple."""
     kinds = {name: k for k, own in plan["data"].items() for name in own["sets"]}
-    models = {k: set() for k in plan["data"]}
+    jobs = set()  # of the plan: data set, fold, model
     for t in plan["trainings"]:
-        models[t["data"]] |= set(t["estimators"]) - {"tuned"}
-    got = {
-        (r["job"]["dataset"], r["job"]["fold"], r["job"]["estimator"]): r
-        for r in records
-    }
-    whole = {
-        fold: {
-            s for s, k in kinds.items() if all((s, fold, m) in got for m in models[k])
-        }
-        for fold in {0, *(fold for _, fold, _ in got)}
-    }
-    rounds = [f for f in sorted(whole) if whole[f] == set(kinds)] or [0]
+        for s in plan["data"][t["data"]]["sets"]:
+            for f in range(t["rounds"] * t["folds"]):
+                jobs |= {(s, f, m) for m in t["estimators"]}
+    places = [
+        (r["job"]["dataset"], r["job"]["fold"], r["job"]["estimator"]) for r in records
+    ]
+    got = dict(zip(places, records, strict=True))
+    lacking = {f: {s for s, g, m in jobs - got.keys() if g == f} for _, f, _ in jobs}
+    rounds = [f for f in sorted(lacking) if not lacking[f]] or [0]
     everywhere = ["tables", "binary", "signals"]
     where = {"H1": ["signals"], "H2": ["signals"], "H4": ["tables"]}
     results = {}
     for name in ("H1", "H2", "H3", "H4", "H5"):
         units = {}
-        for s in sorted(whole[rounds[0]] - set(plan["seen"])):
+        for s in sorted(kinds.keys() - lacking[rounds[0]] - set(plan["seen"])):
             if kinds[s] in where.get(name, everywhere):
+                models = {m for of, _, m in jobs if of == s}
                 table = [
-                    [measure(got[s, f, m], name) for f in rounds]
-                    for m in models[kinds[s]]
+                    [measure(got.get((s, f, m)), name) for f in rounds] for m in models
                 ]
                 family = next((tuple(f) for f in plan["families"] if s in f), (s,))
-                units.setdefault(family, []).append(
-                    np.nanmean(np.nanmean(table, axis=1))
-                )
+                of_models = [
+                    np.nanmean(row) for row in table if not np.isnan(row).all()
+                ]
+                units.setdefault(family, []).append(np.mean(of_models))
         d = np.array([np.mean(v) for v in units.values()])
         m = plan["margin"]
         p = (

@@ -13,12 +13,16 @@ BINARY = [f"binary_{k}" for k in range(4)]
 SIGNALS = [f"signal_{k}" for k in range(9)]
 GROUPED = SIGNALS[:3]
 AT_RANDOM = [f"{name}_at_random" for name in GROUPED]
+TUNED = ["table_1_tuned", "table_2_tuned"]
 MODELS = {
     "tables": ["hgb", "lightgbm", "mlp"],
     "binary": ["hgb", "lightgbm", "mlp"],
     "signals": ["hgb", "lightgbm", "mlp", "cnn"],
     "at_random": ["hgb", "lightgbm", "mlp", "cnn"],
+    "tuned": ["tuned"],
 }
+KINDS = dict(zip(MODELS, (TABLES, BINARY, SIGNALS, AT_RANDOM, TUNED), strict=True))
+N_ROUNDS = {"tables": 2, "binary": 2, "signals": 2, "at_random": 1, "tuned": 1}
 TEXT = f"""
 title = "Which procedure?"
 functions = "benchmarks.studies.procedures"
@@ -26,10 +30,10 @@ questions = []
 margin = 0.5
 seen = ["table_9"]
 families = [["signal_7", "signal_8"], ["table_0", "binary_0"]]
-order = {[*SIGNALS, *BINARY, *TABLES, *AT_RANDOM]}
+order = {sum(KINDS.values(), [])}
 hypotheses = ["One.", "Two.", "Three.", "Four.", "Five."]
 """
-for kind, sets in zip(MODELS, (TABLES, BINARY, SIGNALS, AT_RANDOM), strict=True):
+for kind, sets in KINDS.items():
     TEXT += f"\n[data.{kind}]\nsets = {sets}\n"
 for kind, models in MODELS.items():
     TEXT += f"""
@@ -39,16 +43,7 @@ estimators = {models}
 loss = "log_loss"
 max_iter = 5
 folds = 1
-rounds = 2
-"""
-TEXT += """
-[[trainings]]
-data = "tables"
-estimators = ["tuned"]
-loss = "log_loss"
-max_iter = 5
-folds = 1
-rounds = 1
+rounds = {N_ROUNDS[kind]}
 """
 PLAN = Plan("procedures", TEXT)
 
@@ -103,11 +98,11 @@ def make_record(
     return {
         "job": asdict(Job(dataset, estimator, "log_loss", 5, fold, 0)),
         "seed": 1,
+        "problem": None,
         "seconds": 12.0,
         "versions": {"python": "3.11"},
         "n_rows": {"train": 900, "validation": n_validation, "test": N_TEST},
         "n_classes": 4,
-        "n_left_out": 0,
         "validation": {key: list(values) for key, values in VALIDATION.items()},
         "test": {key: list(values) for key, values in VALIDATION.items()}
         | {"f1_macro": f1.tolist()},
@@ -146,15 +141,22 @@ def make_tuned(dataset, *, gain=0.0, ratio=0.0):
     """Return a record of the tuned arm with planted effects."""
     own = make_way(0.4 * math.exp(ratio / 100), f1=0.6 + gain / 100)
     ways = {"refined_penalized_log_loss": own, "log_loss": make_way(0.4)}
-    record = make_record(dataset, "hgb") | {"ways": ways}
-    record["job"] = record["job"] | {"estimator": "tuned"}
     nothing = dict.fromkeys(["validation", "test", "temperature", "samples"])
-    return record | nothing
+    job = asdict(Job(dataset, "tuned", "log_loss", 5, 0, 0))
+    return make_record(dataset, "hgb") | nothing | {"job": job, "ways": ways}
 
 
-def make_records(effects, folds=(0, 1), plan=PLAN):
+def make_failure(record):
+    """Return the record of the same training, had it failed."""
+    nothing = dict.fromkeys(
+        ["n_rows", "n_classes", "validation", "test", "temperature", "samples"]
+    )
+    return record | nothing | {"ways": {}, "problem": "ValueError: nothing to train on"}
+
+
+def make_records(effects, plan=PLAN):
     """Return the records of a plan; `effects` takes a data set and its kind."""
-    return [
+    records = [
         make_record(
             dataset,
             model,
@@ -165,13 +167,22 @@ def make_records(effects, folds=(0, 1), plan=PLAN):
         for kind, data in plan["data"].items()
         for dataset in data["sets"]
         for model in MODELS[kind]
-        for fold in folds
+        for fold in range(N_ROUNDS[kind])
+        if kind != "tuned"
     ]
+    sets = plan["data"]["tuned"]["sets"]
+    gains = enumerate(sets, start=1)
+    return records + [make_tuned(name, gain=k, ratio=-2.0 * k) for k, name in gains]
+
+
+def number_of(dataset):
+    """Return the number in the name of a data set."""
+    return int("".join(filter(str.isdigit, dataset)))
 
 
 def plant(dataset, kind):
     """Effects that differ a little among the data sets."""
-    k = int("".join(filter(str.isdigit, dataset)))
+    k = number_of(dataset)
     size = 1 + k / 10
     if kind in ("signals", "at_random"):
         share = 0.5 if kind == "at_random" else 1.0
@@ -183,6 +194,6 @@ def plant(dataset, kind):
 
 def plant_nothing(dataset, kind):
     """Effects that cancel out: half of the data sets gain what the others lose."""
-    k = int("".join(filter(str.isdigit, dataset)))
+    k = number_of(dataset)
     sign = 1 if k % 2 else -1
     return {"refined": sign, "penalty": sign, "former": 3 * sign, "refit": 3 * sign}

@@ -29,9 +29,9 @@ from benchmarks.studies.tests.procedures_records import (
     TABLES,
     TEXT,
     VALIDATION,
+    make_failure,
     make_record,
     make_records,
-    make_tuned,
     plant,
     plant_nothing,
 )
@@ -327,7 +327,7 @@ def test_rounds_that_are_not_complete_are_left_out():
 
     records = make_records(effects)
     offset = 0.3  # of fold 0 alone
-    for missing in ("table_9", "signal_0_at_random", "binary_3"):
+    for missing in ("table_9", "signal_3", "binary_3"):
         kept = [r for r in records if of_job(r) != (missing, 1)]
         study = Study(PLAN, kept)
         assert (study.folds, study.missing) == ([0], [])
@@ -363,12 +363,33 @@ def test_without_a_complete_round_the_sets_of_the_first_fold_count():
     assert (row["n"], row["difference"]) == (7, pytest.approx(fmean(units) + 0.3))
 
 
-def test_the_tuned_arm_is_no_part_of_a_round():
-    records = [*make_records(plant), make_tuned("table_3")]
-    study = Study(PLAN, records)
-    assert study.folds == [0, 1]
-    assert list(study.tuned()) == ["table_3"]
+def test_only_what_the_plan_has_for_a_round_must_be_done():
+    study = Study(PLAN, make_records(plant))
+    assert (study.folds, study.missing) == ([0, 1], [])
+    assert len(study.counted("signal_0", "cnn")) == 2
+    assert len(study.counted("signal_0_at_random", "cnn")) == 1
     assert all(r["validation"] is not None for r in study.trainings())
+    without = [r for r in study.records if r["job"]["dataset"] != "table_1_tuned"]
+    assert Study(PLAN, without).folds == [1]
+
+
+def test_a_training_that_failed_is_done_but_has_no_values():
+    def effects(dataset, kind):
+        return {"former": -1.0}
+
+    records = make_records(effects)
+    (place,) = (
+        k
+        for k, r in enumerate(records)
+        if list(r["job"].values())[:2] == ["table_1", "hgb"] and r["job"]["fold"] == 0
+    )
+    records[place] = make_failure(records[place])
+    study = Study(PLAN, records)
+    assert (study.folds, len(study.failures)) == ([0, 1], 1)
+    assert len(study.counted("table_1", "hgb")) == 1
+    value = study.value("table_1", log_ratio("default", "former"))
+    # The offsets are 0.1 of the model and 0.3 of the first fold, with both signs.
+    assert value == pytest.approx(-1 + (-0.3 + 0.1 - 0.1) / 3)
 
 
 def test_without_records_there_is_no_result():

@@ -11,8 +11,8 @@ from benchmarks.studies.procedures.analysis import five_results, sign_flip_above
 from benchmarks.studies.tests.procedures_records import (
     PLAN,
     TEXT,
+    make_failure,
     make_records,
-    make_tuned,
     plant,
     plant_nothing,
 )
@@ -32,14 +32,17 @@ def make_noisy_records():
     records = make_records(effects)
     for record in records:
         for part in ("validation", "test"):
-            for name, scores in record[part].items():
+            for name, scores in (record[part] or {}).items():
                 new = rng.integers(20, 60, 5) / (1 if name == "errors" else 100)
                 scores[:] = new.tolist()
-        if rng.random() < 0.3:
+        if record["test"] and rng.random() < 0.3:
             for part in ("validation", "test"):
                 for scores in record[part].values():
                     scores[rng.integers(2)] = None
     return records
+
+
+NOISY = make_noisy_records()
 
 
 @pytest.mark.parametrize(
@@ -47,11 +50,12 @@ def make_noisy_records():
     [
         make_records(plant),
         make_records(plant_nothing),
-        make_noisy_records(),
-        make_noisy_records()[:-1],
-        [*make_noisy_records()[9:], make_tuned("table_1")],
+        NOISY,
+        NOISY[:-1],
+        NOISY[9:],
+        [make_failure(r) if k % 7 == 0 else r for k, r in enumerate(NOISY)],
     ],
-    ids=["planted", "nothing", "noisy", "a round is not complete", "a set is missing"],
+    ids=["planted", "nothing", "noisy", "no tuned set", "no first sets", "failures"],
 )
 def test_both_computations_agree(records):
     found = recompute.recompute(PLAN.settings, records)
@@ -69,11 +73,9 @@ def test_both_ways_to_flip_signs_agree():
 
 def test_the_script_reads_the_files(tmp_path):
     (tmp_path / "plan.toml").write_text(TEXT)
-    for record in make_records(plant, folds=(0,)):
-        if record["job"]["dataset"].startswith("signal"):
-            RecordStore(tmp_path).add(record)
-    for record in make_records(plant, folds=(0,)):
-        if record["job"]["dataset"] in ("table_1", "table_2", "table_3"):
+    for record in make_records(plant):
+        name, fold = record["job"]["dataset"], record["job"]["fold"]
+        if fold == 0 and name[:-1] in ("signal_", "table_"):
             RecordStore(tmp_path).add(record)
     command = [sys.executable, recompute.__file__, tmp_path / "plan.toml", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
