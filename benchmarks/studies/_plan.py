@@ -6,10 +6,14 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
-from sklearn_superior.replication._protocol import SYNTHETIC, Job, spread_folds
+from sklearn_superior.replication._protocol import (
+    DATASETS,
+    SYNTHETIC,
+    Job,
+    spread_folds,
+)
 
 TABLES, SIGNALS = "tables", "signals"  # kinds of data
-N_FOLDS_OF_TABLES = 5  # of one partition; each round has another one
 _KEYS = ("title", "functions", "questions", "data", "trainings")
 
 
@@ -83,20 +87,31 @@ class Plan:
         n_folds=None,
         n_repeats=None,
     ):
-        """List the jobs of the plan, round by round; arguments cut it down."""
+        """List the jobs of the plan, round by round; arguments cut it down.
+
+        A plan with an `order` of its data sets has them in that order in each round.
+        """
         self._check("--datasets", datasets, [SYNTHETIC, *self.datasets])
         self._check("--estimators", estimators, self.estimators)
         n_rounds = max(t["rounds"] for t in self["trainings"])
         return [
             job
             for n_round in range(min(n_rounds, n_repeats or n_rounds))
-            for kind, data in self["data"].items()
-            for dataset in self._sets_of(kind, data["sets"], datasets)
+            for kind, dataset in self._in_order(datasets)
             for trainings in self["trainings"]
             if trainings["data"] == kind and n_round < trainings["rounds"]
             for job in _list_jobs(trainings, dataset, n_round, max_iter, n_folds)
             if estimators is None or job.estimator in estimators
         ]
+
+    def _in_order(self, datasets):
+        sets = [
+            (kind, dataset)
+            for kind, data in self["data"].items()
+            for dataset in self._sets_of(kind, data["sets"], datasets)
+        ]
+        order = self.settings.get("order")
+        return sets if order is None else sorted(sets, key=lambda s: order.index(s[1]))
 
     def _check(self, option, names, known):
         unknown = sorted(set(names or ()) - set(known))
@@ -115,10 +130,10 @@ class Plan:
 
 def _list_jobs(trainings, dataset, n_round, max_iter, n_folds):
     n = trainings["folds"] if n_folds is None else min(n_folds, trainings["folds"])
-    if trainings["data"] == SIGNALS:
+    if dataset in DATASETS:  # of the paper, in blocks
         places = [(fold, n_round) for fold in spread_folds(dataset, n)]
     else:
-        places = [(n_round * N_FOLDS_OF_TABLES + fold, 0) for fold in range(n)]
+        places = [(n_round * trainings["folds"] + fold, 0) for fold in range(n)]
     loss, max_iter = trainings["loss"], max_iter or trainings["max_iter"]
     return [
         Job(dataset, estimator, loss, max_iter, *place)

@@ -169,9 +169,9 @@ class Study:
     """The records that count.
 
     A round is one fold of all data sets. Only rounds count that are complete: all
-    trainings that the plan has for them are done. If not even the first one is, the
-    data sets count that are complete in it. A training that failed is done, but has no
-    values.
+    trainings that the plan has for the data sets of the hypotheses are done. If not
+    even the first one is, the data sets count that are complete in it. A training that
+    failed is done, but has no values.
 
     Parameters
     ----------
@@ -220,18 +220,30 @@ class Study:
         complete = [
             fold
             for fold in range(n_folds)
-            if all(self.is_complete(name, fold) for name in self.plan.datasets)
+            if all(self.is_complete(name, fold) for name in self.tested)
         ]
         return complete or [0]
 
     @cached_property
+    def tested(self):
+        """Names of the data sets of the hypotheses."""
+        kinds = (self.plan["data"].get(kind, {"sets": []}) for kind in KINDS)
+        return [n for kind in kinds for n in kind["sets"] if n not in self.plan["seen"]]
+
+    @cached_property
     def missing(self):
-        """Names of the data sets that do not count."""
-        return [
-            name
-            for name in self.plan.datasets
-            if not all(self.is_complete(name, fold) for fold in self.folds)
-        ]
+        """Names of the data sets that do not count.
+
+        Those that are not of a hypothesis count if they are complete in one round.
+        """
+
+        def counts(name):
+            n_folds = max(self.planned[self.plan.kind_of(name)].values())
+            rounds = [fold for fold in self.folds if fold < n_folds]
+            enough = all if name in self.tested else any
+            return enough(self.is_complete(name, fold) for fold in rounds)
+
+        return [name for name in self.plan.datasets if not counts(name)]
 
     @cached_property
     def failures(self):

@@ -18,7 +18,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from benchmarks.studies._plan import N_FOLDS_OF_TABLES
 from benchmarks.studies._tables import TABLES, load_table
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.neural_network import CNNClassifier
@@ -40,6 +39,7 @@ NAMES = {
     "xgboost": "XGBoost",
 }
 _VALIDATION_FRACTION = 0.2
+_N_FOLDS = 5  # of a table
 
 
 @dataclass
@@ -71,7 +71,7 @@ def load(plan, name, data_home=None):
 def _split_table(y):
     rows = np.arange(len(y))
     for seed in range(2):
-        cv = StratifiedKFold(N_FOLDS_OF_TABLES, shuffle=True, random_state=seed)
+        cv = StratifiedKFold(_N_FOLDS, shuffle=True, random_state=seed)
         for train, test in cv.split(rows, y):
             fit, val = train_test_split(
                 train,
