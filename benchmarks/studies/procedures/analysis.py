@@ -168,10 +168,10 @@ def mean(values):
 class Study:
     """The records that count.
 
-    A round is one fold of all data sets. Only rounds count that are complete: all
-    trainings that the plan has for them are done. If not even the first one is, the
-    data sets count that are complete in it. A training that failed is done, but has no
-    values.
+    A round is one fold of all data sets. Only rounds count that are complete for the
+    data sets of the tests: all trainings that the plan has for them are done. If not
+    even the first one is, the data sets count that are complete in it. A training that
+    failed is done, but has no values.
 
     Parameters
     ----------
@@ -214,13 +214,27 @@ class Study:
         )
 
     @cached_property
+    def new_sets(self):
+        """Names of the data sets of the tests: all but those that were seen before."""
+        return [
+            name
+            for kind in KINDS
+            for name in self.plan["data"].get(kind, {"sets": []})["sets"]
+            if name not in self.plan["seen"]
+        ]
+
+    @cached_property
+    def n_rounds(self):
+        """Number of rounds in the plan."""
+        return max(max(own.values(), default=0) for own in self.planned.values())
+
+    @cached_property
     def folds(self):
         """Numbers of the complete rounds; the first one if none is."""
-        n_folds = max(max(own.values(), default=0) for own in self.planned.values())
         complete = [
             fold
-            for fold in range(n_folds)
-            if all(self.is_complete(name, fold) for name in self.plan.datasets)
+            for fold in range(self.n_rounds)
+            if all(self.is_complete(name, fold) for name in self.new_sets)
         ]
         return complete or [0]
 
