@@ -168,8 +168,8 @@ def mean(values):
 class Study:
     """The records that count.
 
-    A round is one fold of all data sets. Only rounds count that are complete for the
-    data sets of the tests: all trainings that the plan has for them are done. If not
+    A round is one fold of all data sets. Only rounds count that are complete: all
+    trainings that the plan has for the data sets of the hypotheses are done. If not
     even the first one is, the data sets count that are complete in it. A training that
     failed is done, but has no values.
 
@@ -214,38 +214,36 @@ class Study:
         )
 
     @cached_property
-    def new_sets(self):
-        """Names of the data sets of the tests: all but those that were seen before."""
-        return [
-            name
-            for kind in KINDS
-            for name in self.plan["data"].get(kind, {"sets": []})["sets"]
-            if name not in self.plan["seen"]
-        ]
-
-    @cached_property
-    def n_rounds(self):
-        """Number of rounds in the plan."""
-        return max(max(own.values(), default=0) for own in self.planned.values())
-
-    @cached_property
     def folds(self):
         """Numbers of the complete rounds; the first one if none is."""
+        n_folds = max(max(own.values(), default=0) for own in self.planned.values())
         complete = [
             fold
-            for fold in range(self.n_rounds)
-            if all(self.is_complete(name, fold) for name in self.new_sets)
+            for fold in range(n_folds)
+            if all(self.is_complete(name, fold) for name in self.tested)
         ]
         return complete or [0]
 
     @cached_property
+    def tested(self):
+        """Names of the data sets of the hypotheses."""
+        kinds = (self.plan["data"].get(kind, {"sets": []}) for kind in KINDS)
+        return [n for kind in kinds for n in kind["sets"] if n not in self.plan["seen"]]
+
+    @cached_property
     def missing(self):
-        """Names of the data sets that do not count."""
-        return [
-            name
-            for name in self.plan.datasets
-            if not all(self.is_complete(name, fold) for fold in self.folds)
-        ]
+        """Names of the data sets that do not count.
+
+        Those that are not of a hypothesis count if they are complete in one round.
+        """
+
+        def counts(name):
+            n_folds = max(self.planned[self.plan.kind_of(name)].values())
+            rounds = [fold for fold in self.folds if fold < n_folds]
+            enough = all if name in self.tested else any
+            return enough(self.is_complete(name, fold) for fold in rounds)
+
+        return [name for name in self.plan.datasets if not counts(name)]
 
     @cached_property
     def failures(self):

@@ -73,13 +73,13 @@ def recompute(plan, records):
     got = dict(zip(places, records, strict=True))
     lacking = {f: {s for s, g, m in jobs - got.keys() if g == f} for _, f, _ in jobs}
     everywhere = ["tables", "binary", "signals"]
-    new = {s for s, k in kinds.items() if k in everywhere and s not in plan["seen"]}
-    rounds = [f for f in sorted(lacking) if not lacking[f] & new] or [0]
+    tested = {s for s in kinds if kinds[s] in everywhere} - set(plan["seen"])
+    rounds = [f for f in sorted(lacking) if not lacking[f] & tested] or [0]
     where = {"H1": ["signals"], "H2": ["signals"], "H4": ["tables"]}
     results = {}
     for name in ("H1", "H2", "H3", "H4", "H5"):
         units = {}
-        for s in sorted(new - lacking[rounds[0]]):
+        for s in sorted(tested - lacking[rounds[0]]):
             if kinds[s] in where.get(name, everywhere):
                 models = {m for of, _, m in jobs if of == s}
                 table = [
