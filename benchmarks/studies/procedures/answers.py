@@ -394,12 +394,12 @@ def _list_problems(study):
         jobs = [record["job"] for record in study.failures]
         texts = [f"{job['estimator']} on {job['dataset']}" for job in jobs]
         names = ", ".join(sorted(set(texts))).replace("_", " ")
-        yield f"{len(jobs)} trainings failed and have no values: {names}."
+        yield f"Trainings that failed and have no values: {len(jobs)} ({names})."
     n_diverged, n_lost = descriptions.count_diverged(study)
     if n_diverged:
         yield (
-            f"{n_diverged} trainings have stages that diverged, which are never "
-            f"chosen; {n_lost} of them have no other stage."
+            "Trainings with stages that diverged, which are never chosen: "
+            f"{n_diverged}; without any other stage: {n_lost}."
         )
 
 

@@ -208,8 +208,8 @@ def test_limits_say_what_is_missing():
     assert "are not complete and left out: signal 1 at random." in limits
     n_late = sum(record["job"]["fold"] == 1 for record in left)
     assert f"1 of 2 rounds count; {n_late} trainings" in limits
-    assert "1 trainings failed and have no values: hgb on table 0." in limits
-    assert "1 trainings have stages that diverged" in limits
+    assert "failed and have no values: 1 (hgb on table 0)." in limits
+    assert "which are never chosen: 1; without any other stage: 0." in limits
 
 
 def test_limits_say_what_was_cut():
