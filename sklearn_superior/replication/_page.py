@@ -105,11 +105,11 @@ class Figures:
         return ""
 
 
-def as_png(figure):
+def as_png(figure, dpi=90):
     """Return a figure of matplotlib as a picture, and close it."""
     pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=90)
+    figure.savefig(buffer, format="png", dpi=dpi)
     pyplot.close(figure)
     return buffer.getvalue()
 

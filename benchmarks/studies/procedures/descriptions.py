@@ -278,16 +278,22 @@ def policy_measures(rule, patience):
     the log loss, with the temperature of the validation part if the rule is refined.
     """
     loss_name = "refined_log_loss" if rule.startswith("refined") else "log_loss"
+    kept = {}  # what was replayed, by the identity of the record
+
+    def keep(record):
+        if id(record) not in kept:
+            kept[id(record)] = replay(record, rule, patience)
+        return kept[id(record)]
 
     def share(record):
-        return 100 * replay(record, rule, patience)[1] / record["job"]["max_iter"]
+        return 100 * keep(record)[1] / record["job"]["max_iter"]
 
     def f1(record):
-        stage = replay(record, rule, patience)[0]
+        stage = keep(record)[0]
         return math.nan if stage is None else 100 * record["test"]["f1_macro"][stage]
 
     def log_loss(record):
-        stage = replay(record, rule, patience)[0]
+        stage = keep(record)[0]
         if stage is None:
             return math.nan
         return 100 * math.log(raise_loss(record["test"][loss_name][stage]))

@@ -26,12 +26,11 @@ N_ROUNDS = {"tables": 2, "binary": 2, "signals": 2, "at_random": 1, "tuned": 1}
 TEXT = f"""
 title = "Which procedure?"
 functions = "benchmarks.studies.procedures"
-questions = []
+questions = ["One?", "Two?", "Three?", "Four?", "Five?"]
 margin = 0.5
 seen = ["table_9"]
 families = [["signal_7", "signal_8"], ["table_0", "binary_0"]]
 order = {sum(KINDS.values(), [])}
-hypotheses = ["One.", "Two.", "Three.", "Four.", "Five."]
 """
 for kind, sets in KINDS.items():
     TEXT += f"\n[data.{kind}]\nsets = {sets}\n"
