@@ -14,6 +14,7 @@ from benchmarks.studies.procedures.analysis import (
     f1_gain,
     five_results,
     log_ratio,
+    summarize,
 )
 from benchmarks.studies.procedures.figures import (
     KIND_NAMES,
@@ -65,7 +66,7 @@ def answer(plan, records):
             *draw_all(study, results),
         ],
         [
-            *show_results(plan, results),
+            *show_results(study, results),
             *(part for section in tables.ALL for part in section(study)),
             Heading(2, "Limits"),
             Bullets(list(list_limits(study))),
@@ -256,8 +257,9 @@ def advise_rule(row, margin):
     return "log loss" if row["high"] < 0 else "open; the default is refined PLL"
 
 
-def show_results(plan, results):
-    """Return the table of the five tests."""
+def show_results(study, results):
+    """Return the table of the five tests, and beside it what all data sets say."""
+    n_seen = len(study.plan["seen"])
     lines = [
         [
             result["name"],
@@ -268,6 +270,7 @@ def show_results(plan, results):
             f"{result['p']:.2g}",
             f"{result['p_adjusted']:.2g}",
             "yes" if result["holds"] else "no",
+            show(summarize_with_seen(study, _find(result["name"])), DIGITS[unit]),
         ]
         for result in results
         for unit in [_find(result["name"]).unit]
@@ -281,16 +284,24 @@ def show_results(plan, results):
         "p",
         "adjusted p",
         "holds",
+        "with the sets of the pilot",
     ]
     return [
         Heading(2, "The five tests"),
-        Bullets(list(plan["questions"])),
+        Bullets(list(study.plan["questions"])),
         Table(header, lines),
         Paragraph(
-            "All else on this page is not tested, and its intervals are not adjusted "
-            "for their number."
+            f"The last column has, besides, the {n_seen} data sets that were used in a "
+            "pilot; it is not tested. All else on this page is not tested either, and "
+            "its intervals are not adjusted for their number."
         ),
     ]
+
+
+def summarize_with_seen(study, hypothesis):
+    """Return mean and interval of a hypothesis over all data sets."""
+    values = study.values(hypothesis.measure, hypothesis.kinds, seen=True)
+    return summarize(study.units(values).values())
 
 
 def draw_all(study, results):
@@ -363,7 +374,7 @@ def list_limits(study):
     yield from _list_problems(study)
     yield (
         f"{len(plan['seen'])} data sets had been used in a pilot. They are left out "
-        "of everything on this page."
+        "of everything but the last column of the five tests."
     )
     yield (
         "The value of a data set is the mean over its models. What holds for the mean "
