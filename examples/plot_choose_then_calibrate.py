@@ -1,6 +1,6 @@
 """
-Choose, then calibrate
-======================
+Overconfidence, and what to do about it
+=======================================
 
 The log loss of a network can rise long before its predictions stop getting better: the
 network becomes overconfident, which the log loss punishes most. Early stopping by the
@@ -15,9 +15,9 @@ classes as they are. Refined rules ask of each epoch how good its probabilities 
 # -----------------------------------
 #
 # Synthetic recordings of eight kinds of motion are cut into windows. The network is
-# trained for 60 epochs on each fold. Every rule chooses one of its epochs by the
-# validation set; the test set shows what the choice is worth. The judges are the
-# accuracy and the log loss, before and after the temperature that is best on the
+# trained for 60 epochs on each fold. Every rule scores the validation set after each
+# epoch and chooses the best one; the test set shows what the choice is worth. The judges
+# are the accuracy and the log loss, before and after the temperature that is best on the
 # validation set.
 
 import matplotlib.pyplot as plt
@@ -70,11 +70,11 @@ comparison = compare_stopping_rules(
 # What each rule is worth
 # -----------------------
 #
-# The figure shows CP, the checkpoint: each rule chooses the best of all epochs. The
-# plain log loss chooses the earliest, with the best log loss as it stands: that is what
-# it asks for. Its predictions are the worst of all, and after the temperature its log
-# loss is the worst as well. The refined rules choose later epochs, with more correct
-# predictions and, after the temperature, better probabilities.
+# The figure shows CP, the checkpoint: each rule chooses among all epochs the one with
+# the best score. The plain log loss chooses the earliest, with the best log loss as it
+# stands: that is what it asks for. Its predictions are the worst, and after the
+# temperature its log loss is the worst as well. The refined rules choose later epochs,
+# with more correct predictions and, after the temperature, better probabilities.
 
 rows = {row["rule"]: [] for row in comparison.records}
 for row in comparison.records:
@@ -115,6 +115,7 @@ for ax in (left, right):
 #
 # The same fits also show what any penalty would have chosen, from none, which is
 # the Brier score, to an infinite one, which is the accuracy. Nothing is trained again.
+# A bar is the 95 % interval of the difference from the first penalty, over the folds.
 
 from sklearn_superior.plotting import PenaltyPathDisplay
 

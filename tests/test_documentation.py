@@ -40,6 +40,20 @@ def test_every_title_is_used_once():
     assert len(seen) > 100
 
 
+@pytest.mark.parametrize("page", ["choosing_a_rule", "faq"])
+def test_intervals_on_the_pages_are_those_of_the_reports(page):
+    lines = []
+    for path in DOC.glob("*/*.md"):
+        lines += path.read_text().splitlines()
+    text = " ".join((DOC / f"{page}.rst").read_text().split())
+    found = re.findall(r"([+−][\d.]+) \(([+−][\d.]+ to [+−][\d.]+)\)", text)
+    assert found
+    for mean, interval in found:
+        assert any(mean in line and interval in line for line in lines), (
+            f"{mean} ({interval}) is in no report"
+        )
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.html").write_text(
