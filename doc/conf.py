@@ -59,6 +59,7 @@ READING_ORDER = [
     "plot_grid_search.py",
     "plot_worst_mistakes.py",
     "plot_early_stopping.py",
+    "plot_choose_then_calibrate.py",
     "plot_staged_search.py",
     "plot_own_loop.py",
     "plot_compare_rules.py",

@@ -16,9 +16,9 @@ classes as they are. Refined rules ask of each epoch how good its probabilities 
 #
 # Synthetic recordings of eight kinds of motion are cut into windows. The network is
 # trained for 60 epochs on each fold. Every rule scores the validation set after each
-# epoch and chooses the best one; the test set shows what the choice is worth. The judges
-# are the accuracy and the log loss, before and after the temperature that is best on the
-# validation set.
+# epoch and chooses the best one; the test set shows what the choice is worth. It is
+# judged by the accuracy and by the log loss, before and after the temperature that is
+# best on the validation set.
 
 import matplotlib.pyplot as plt
 import numpy as np

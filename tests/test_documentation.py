@@ -164,7 +164,7 @@ def test_names_of_other_libraries_exist():
 def test_files_for_other_programs():
     site = load("site_files")
     assert site.first_sentence("One sentence\nhere. Another.") == "One sentence here."
-    assert site.first_sentence("A list follows: one") == "A list follows"
+    assert site.first_sentence("A list follows:") == "A list follows"
     text = site.write_list("name", "What.", [("a", "A page", "It says.")], "")
     assert text.startswith("# name\n\n> What.\n")
     assert "- [A page](a.html): It says.\n" in text

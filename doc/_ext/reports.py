@@ -77,6 +77,7 @@ def find_missing(folder):
 def setup(app):
     """Add the directives ``report`` and ``studies``."""
     from docutils import nodes
+    from docutils.statemachine import StringList
     from sphinx.directives.other import TocTree
     from sphinx.util.docutils import SphinxDirective
 
@@ -109,9 +110,8 @@ def setup(app):
             for path in find_reports(self.env.srcdir).values():
                 self.env.note_dependency(str(path))
             missing = set(find_missing(self.env.srcdir))
-            for k in reversed(range(len(self.content))):
-                if self.content[k] in missing:
-                    del self.content[k]
+            pages = [line for line in self.content if line not in missing]
+            self.content = StringList(pages, source=self.content.source(0))
             return super().run()
 
     app.add_directive("report", Report)

@@ -14,7 +14,7 @@ _LEFT_OUT = ("gallery/sg_execution_times", "sg_execution_times")
 def first_sentence(text):
     """Return the first sentence of a text, on one line."""
     text = " ".join(text.split())
-    return re.split(r"(?<=[.:?!])\s", text, maxsplit=1)[0].rstrip(":")
+    return re.split(r"(?<=[.?!])\s", text, maxsplit=1)[0].rstrip(":")
 
 
 def write_list(title, summary, pages, address):
@@ -76,10 +76,15 @@ def card_tags(title, description, address, image):
 def setup(app):
     """Write the files when the pages are built."""
     from docutils import nodes
+    from sphinx import addnodes
 
     def describe(doctree):
-        paragraph = next(iter(doctree.findall(nodes.paragraph)), None)
-        return "" if paragraph is None else first_sentence(paragraph.astext())
+        for paragraph in doctree.findall(nodes.paragraph):
+            if isinstance(paragraph.parent, nodes.section):
+                return first_sentence(paragraph.astext())
+        for content in doctree.findall(addnodes.desc_content):  # of the API
+            return first_sentence(content[0].astext())
+        return ""
 
     def address_of(config):
         return f"{config.html_baseurl.rstrip('/')}/" if config.html_baseurl else ""
