@@ -124,8 +124,8 @@ PenaltyPathDisplay.from_comparison(
 )
 
 # %%
-# The model to keep
-# -----------------
+# The model and its temperature
+# -----------------------------
 #
 # ``calibration="temperature"`` fits the temperature on the validation data and scales
 # the probabilities of the kept model. Its confidence then is about as high as its
@@ -135,13 +135,14 @@ from sklearn.calibration import CalibrationDisplay
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 
+network.set_params(mlpclassifier__max_iter=200)
+
 train, validation, test = next(cv.split_with_validation(X, y, windows.groups))
 figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
 for calibration, name in [(None, "as it is"), ("temperature", "after the temperature")]:
     model = EarlyStoppingClassifier(
         network,
         scoring="neg_refined_penalized_brier_score",
-        n_iter_no_change=60,
         calibration=calibration,
     )
     model.fit(X[train], y[train], X_val=X[validation], y_val=y[validation])

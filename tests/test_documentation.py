@@ -30,7 +30,9 @@ def test_every_title_is_used_once():
     pages = {path.name: path.read_text() for path in DOC.glob("*.rst")}
     for path in (DOC.parent / "examples").glob("plot_*.py"):
         head = path.read_text().split('"""')[1].strip()
-        pages[path.name] = head
+        sections = re.sub(r"^# ", "", path.read_text(), flags=re.MULTILINE)
+        titles = re.findall(r"^%%\n\S.*\n-{3,}$", sections, flags=re.MULTILINE)
+        pages[path.name] = "\n".join([head, *titles])
     seen = {}
     for page, text in pages.items():
         for title in titles_of(text):

@@ -141,5 +141,5 @@ def _add(nodes, section, kind, value):
         value = value.replace(
             '<div class="scroll"><table>',
             '<div class="pst-scrollable-table-container"><table class="table report">',
-        )
+        ).replace("<figure>", '<figure class="report">')
         section += nodes.raw("", value, format="html")

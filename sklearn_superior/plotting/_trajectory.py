@@ -162,7 +162,7 @@ class StoppingTrajectoryDisplay:
         height = self._mark_choices(looks) * (self._marker_size("CP") + 1)  # in points
         self._explain_markers()
         ax.set_xlabel("stage")
-        ax.set_ylabel("validation score, scaled to its range")
+        ax.set_ylabel("validation score,\nscaled to its range")
         ax.set_ylim(-0.05, max(1.1, 1.03 + 0.006 * height))
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         legend_above(ax, make_room=is_new)

@@ -83,8 +83,8 @@ def _introduce(rows, experiments, home):
             "checkpoint), or the one with the best score until it had not improved for "
             "10 stages (ES, early stopping). The choice is judged on the test data. "
             "Networks that are judged by BS and PBS are trained with the Brier score, "
-            "those judged by LL and PLL with the log loss; boosting is trained with the "
-            "log loss."
+            "those judged by LL and PLL with the log loss; boosting is trained with "
+            "the log loss."
         ),
         Heading(2, "Conclusions"),
         *(Paragraph(text) for text in _conclusions(contrasts, bool(compared))),
@@ -194,10 +194,10 @@ def _conclusions(contrasts, compares):
     if not compares:
         yield "Nothing here compares with the paper: these are other data."
     shown = [c for c in contrasts if c["p_holm"] < 0.05]
+    rest = "The others are undecided." if shown else "All are undecided."
     yield (
         f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be "
-        "told from chance after the adjustment for their number. The others are "
-        "undecided."
+        f"told from chance after the adjustment for their number. {rest}"
         if len(shown) < len(contrasts)
         else f"All {len(contrasts)} differences below can be told from chance."
     )
