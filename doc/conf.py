@@ -2,15 +2,22 @@
 
 import os
 import re
+import sys
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 os.environ.setdefault("KERAS_BACKEND", "torch")
 # The examples are small; several threads only get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from inventories import write_inventories
+from reports import find_missing
 
 from sklearn_superior import __version__
+
+HERE = Path(__file__).parent
 
 project = "sklearn-superior"
 author = "the sklearn-superior developers"
@@ -20,15 +27,31 @@ release = version = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "links",
+    "reports",
+    "site_files",
 ]
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "replication", "evidence"]
-nitpicky = False
+# Folders of studies, and pages whose report is not there.
+exclude_patterns = ["_build", "_ext", "evidence", "procedures", "replication"]
+exclude_patterns += [f"{page}.rst" for page in find_missing(HERE)]
+default_role = "literal"
+nitpicky = True
+toc_object_entries_show_parents = "hide"
+intersphinx_mapping = write_inventories(
+    HERE / "_build" / "inventories", online=os.environ.get("DOC_ONLINE") == "1"
+)
+# Prompts and results are not copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 # The examples in the order in which they are best read; others come last.
 READING_ORDER = [
@@ -36,6 +59,7 @@ READING_ORDER = [
     "plot_grid_search.py",
     "plot_worst_mistakes.py",
     "plot_early_stopping.py",
+    "plot_choose_then_calibrate.py",
     "plot_staged_search.py",
     "plot_own_loop.py",
     "plot_compare_rules.py",
@@ -70,14 +94,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {"show_toc_level": 2, "header_links_before_dropdown": 7}
 html_show_sourcelink = False
+# The address of the site, if it has one: for the sitemap and for cards of links.
+html_baseurl = os.environ.get("DOC_ADDRESS", "")
 # Pages without others below them need no list of these.
 html_sidebars = dict.fromkeys(
-    ["start", "theory", "faq", "replication", "benchmarks", "contributing", "changes"],
+    ["start", "faq", "benchmarks", "contributing", "changes"],
     [],
 )
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
-html_extra_path = ["replication/report.html", "evidence/evidence.html"]
 html_math_renderer = "mathml"
 
 

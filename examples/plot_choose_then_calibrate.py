@@ -1,6 +1,6 @@
 """
-Choose, then calibrate
-======================
+Overconfidence, and what to do about it
+=======================================
 
 The log loss of a network can rise long before its predictions stop getting better: the
 network becomes overconfident, which the log loss punishes most. Early stopping by the
@@ -15,10 +15,10 @@ classes as they are. Refined rules ask of each epoch how good its probabilities 
 # -----------------------------------
 #
 # Synthetic recordings of eight kinds of motion are cut into windows. The network is
-# trained for 60 epochs on each fold. Every rule chooses one of its epochs by the
-# validation set; the test set shows what the choice is worth. The judges are the
-# accuracy and the log loss, before and after the temperature that is best on the
-# validation set.
+# trained for 60 epochs on each fold. Every rule scores the validation set after each
+# epoch and chooses the best one; the test set shows what the choice is worth. It is
+# judged by the accuracy and by the log loss, before and after the temperature that is
+# best on the validation set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,11 +70,11 @@ comparison = compare_stopping_rules(
 # What each rule is worth
 # -----------------------
 #
-# The figure shows CP, the checkpoint: each rule chooses the best of all epochs. The
-# plain log loss chooses the earliest, with the best log loss as it stands: that is what
-# it asks for. Its predictions are the worst of all, and after the temperature its log
-# loss is the worst as well. The refined rules choose later epochs, with more correct
-# predictions and, after the temperature, better probabilities.
+# The figure shows CP, the checkpoint: each rule chooses among all epochs the one with
+# the best score. The plain log loss chooses the earliest, with the best log loss as it
+# stands: that is what it asks for. Its predictions are the worst, and after the
+# temperature its log loss is the worst as well. The refined rules choose later epochs,
+# with more correct predictions and, after the temperature, better probabilities.
 
 rows = {row["rule"]: [] for row in comparison.records}
 for row in comparison.records:
@@ -115,6 +115,7 @@ for ax in (left, right):
 #
 # The same fits also show what any penalty would have chosen, from none, which is
 # the Brier score, to an infinite one, which is the accuracy. Nothing is trained again.
+# A bar is the 95 % interval of the difference from the first penalty, over the folds.
 
 from sklearn_superior.plotting import PenaltyPathDisplay
 
@@ -123,8 +124,8 @@ PenaltyPathDisplay.from_comparison(
 )
 
 # %%
-# The model to keep
-# -----------------
+# The model and its temperature
+# -----------------------------
 #
 # ``calibration="temperature"`` fits the temperature on the validation data and scales
 # the probabilities of the kept model. Its confidence then is about as high as its
@@ -134,13 +135,14 @@ from sklearn.calibration import CalibrationDisplay
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 
+network.set_params(mlpclassifier__max_iter=200)
+
 train, validation, test = next(cv.split_with_validation(X, y, windows.groups))
 figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
 for calibration, name in [(None, "as it is"), ("temperature", "after the temperature")]:
     model = EarlyStoppingClassifier(
         network,
         scoring="neg_refined_penalized_brier_score",
-        n_iter_no_change=60,
         calibration=calibration,
     )
     model.fit(X[train], y[train], X_val=X[validation], y_val=y[validation])

@@ -1,10 +1,10 @@
 """
-Which rule picks the best model?
-================================
+Five rules and one network
+==========================
 
 Early stopping needs a score. Does it matter which one? Here a network is trained once
-for each fold, to the last epoch, and every rule chooses among the same epochs by the
-validation set. The test set shows how good the choices are.
+for each fold, to the last epoch. Every rule scores the validation set after each epoch
+and chooses among the same epochs. The test set shows how good the choices are.
 """
 
 # %%
@@ -32,7 +32,8 @@ X = windows.X.reshape(len(windows.X), -1)
 # %%
 # One call trains and compares. Besides the usual rules there is the refined PBS, which
 # judges an epoch after recalibration, and ``"last"``, which makes no choice at all. The
-# table shows CP, the checkpoint: each rule chooses the best of all epochs.
+# table shows CP, the checkpoint: each rule chooses among all epochs the one with the
+# best score.
 
 network = MLPClassifier(64, batch_size=32, learning_rate_init=3e-3, max_iter=60)
 comparison = compare_stopping_rules(
@@ -63,7 +64,8 @@ print(checkpoints[columns].round(3).to_string(index=False))
 # rules wait longer, because the errors still become fewer. The intervals are wide: five
 # folds of one data set show what can happen, and prove nothing about other data.
 #
-# The figure shows all folds, each curve scaled to its range. A dot is the epoch that a
-# rule chooses in a fold; r is the correlation with F1, the mean over the folds.
+# The figure shows all folds, each curve scaled to its range. A marker is the epoch that
+# a rule chooses in a fold. Where several rules choose the same epoch, their markers are
+# stacked. r is the correlation with F1, the mean over the folds.
 
 display = comparison.plot(fold="all")

@@ -62,15 +62,15 @@ def compare_stopping_rules(
 ):
     """Compare scoring rules by the models that they choose.
 
-    A rule can choose in two ways: the *checkpoint* (CP) is the best of all stages,
-    *early stopping* (ES) the best one before the patience ran out. For each fold the
-    estimator is trained once, to its last stage. Every rule chooses among the same
-    stages by the validation part, and the test part shows how good the choice was. So
-    the rules are compared in pairs, on the same networks or trees.
+    For each fold the estimator is trained once, to its last stage. Every rule scores
+    the validation data after each stage and chooses in two ways: the *checkpoint* (CP)
+    is the stage with the best score, *early stopping* (ES) the one with the best score
+    until the patience ran out. The test data shows how good the choice was. All rules
+    choose among the same stages, so they are compared in pairs.
 
-    Accuracy and F1 are often equal for many stages. Of stages that are equal by a rule
-    the one with the best log loss of the validation part is chosen; how long early
-    stopping goes on does not depend on that.
+    Accuracy and F1 are often equal for many stages. Of stages with the same score, the
+    one with the best log loss on the validation data is chosen. When early stopping
+    ends does not depend on that.
 
     Parameters
     ----------

@@ -348,16 +348,21 @@ class StoppingRuleComparison:
         -------
         path : Records
             A list of dicts, one for each penalty, in the order of their values: its
-            name and `value`, then means
-            over the trainings: the chosen stage (`iteration`), its loss and error rate
-            on the validation part, its error rate, the target (`test_score`) and the
-            further judges on the test part.
+            name and `value`, then means over the trainings. These are the chosen stage
+            (`iteration`), its loss and error rate on the validation data, and its error
+            rate, the target (`test_score`) and the further judges on the test data.
+            All penalties choose among the same stages, so they are compared in pairs:
+            a name with `_margin` behind it is half of the 95 % interval of the
+            difference from the first penalty, over the folds as in `summary`. It is NaN
+            with fewer than three folds.
 
         See Also
         --------
         sklearn_superior.plotting.PenaltyPathDisplay : Draws it.
         """
-        return Records(walk_path(self.trajectories, rule, penalties, self.judges))
+        return Records(
+            walk_path(self.trajectories, rule, penalties, self.judges, self._ratio())
+        )
 
     def plot(self, ax=None, *, fold=0, repeat=0):
         """Draw the validation scores over the stages, of one training or of all.

@@ -6,12 +6,17 @@ from numbers import Real
 import numpy as np
 
 from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.model_selection._statistics import corrected_t
 
 _TIMES = " x paper"
 
 
-def walk_path(trajectories, rule, penalties, judges):
+def walk_path(trajectories, rule, penalties, judges, ratio=0.0):
     """Return a dict for each penalty: what it chooses, averaged over the trainings.
+
+    The choices of all penalties are among the same stages, so they are compared in
+    pairs: a margin is half of the 95 % interval of the difference from the first
+    penalty.
 
     Parameters
     ----------
@@ -27,6 +32,9 @@ def walk_path(trajectories, rule, penalties, judges):
 
     judges : list of str
         Scores of the test part to report, besides the target.
+
+    ratio : float, default=0.0
+        Ratio of test to training rows, by which the intervals are wider.
     """
     if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(
@@ -42,19 +50,40 @@ def walk_path(trajectories, rule, penalties, judges):
     rows = []
     for penalty in penalties:
         chosen = [(s, s.choose(penalty)) for s in stages]
+        found = {
+            "iteration": [k for _, k in chosen],
+            "validation_loss": [s.loss[k] for s, k in chosen],
+            "validation_error": [s.error[k] for s, k in chosen],
+            "test_error": [s.test_error[k] for s, k in chosen],
+            "test_score": [s.trajectory.test["target"][k] for s, k in chosen],
+        }
+        for judge in judges:
+            found[f"test_{judge}"] = [s.trajectory.test[judge][k] for s, k in chosen]
         row = {
             "penalty": str(penalty),
             "value": _mean(s.value(penalty) for s in stages),
-            "iteration": _mean(k for _, k in chosen),
-            "validation_loss": _mean(s.loss[k] for s, k in chosen),
-            "validation_error": _mean(s.error[k] for s, k in chosen),
-            "test_error": _mean(s.test_error[k] for s, k in chosen),
-            "test_score": _mean(s.trajectory.test["target"][k] for s, k in chosen),
         }
-        for judge in judges:
-            row[f"test_{judge}"] = _mean(s.trajectory.test[judge][k] for s, k in chosen)
-        rows.append(row)
-    return sorted(rows, key=lambda row: row["value"])
+        rows.append((row | {name: _mean(found[name]) for name in found}, found))
+    rows.sort(key=lambda row: row[0]["value"])
+    folds = np.array([trajectory.fold for trajectory in trajectories])
+    first = rows[0][1]
+    return [
+        row
+        | {
+            f"{name}_margin": _margin(found[name], first[name], folds, ratio)
+            for name in found
+            if not name.startswith("validation")
+        }
+        for row, found in rows
+    ]
+
+
+def _margin(values, first, folds, ratio):
+    """Return half of the interval of the differences, repeats of a fold averaged."""
+    differences = np.subtract(values, first)
+    by_fold = [differences[folds == fold].mean() for fold in np.unique(folds)]
+    low, high, _ = corrected_t(by_fold, ratio)
+    return (high - low) / 2
 
 
 def _check_penalties(penalties):

@@ -27,6 +27,19 @@ class HBlockSplit(BaseCrossValidator):
     of the rows: set ``n_validation_blocks=0`` to train on them if nothing is stopped
     early or tuned. `split_with_validation` yields all three parts.
 
+    .. warning::
+       Three mistakes give scores that mean something else than you think:
+
+       - *No gap.* The default is ``gap=0``. Windows that overlap then share samples
+         across the border of two parts, and the score is too good. Set
+         ``gap=recommended_gap(length, overlap)``.
+       - *New subjects.* Every group is in every part. So the score is for more data of
+         the same persons or machines. For new ones test on whole groups, for example
+         with :class:`~sklearn.model_selection.StratifiedGroupKFold`.
+       - *Classes one after another.* If the classes of a series are recorded one after
+         another, a fold may train without one of them. Then let `groups` name the
+         series *and* the class, so that each stretch has blocks of its own.
+
     Parameters
     ----------
     n_blocks : int, default=10
@@ -128,19 +141,26 @@ class HBlockSplit(BaseCrossValidator):
     [0 1 2 3] [4 5] [6 7]
     [0 1 2 3 4 5] [6 7] [8 9]
 
-    As any splitter, here with two recordings of each kind of flower:
+    As any splitter, with windows that overlap and the gap that they need:
 
-    >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
-    >>> X, y = load_iris(return_X_y=True)
-    >>> recording = np.repeat(np.arange(6), 25)
+    >>> from sklearn_superior.datasets import make_motion_signals
+    >>> from sklearn_superior.model_selection import recommended_gap, sliding_windows
+    >>> recordings = make_motion_signals(n_classes=3, n_timepoints=600, random_state=0)
+    >>> windows = sliding_windows(
+    ...     recordings.data,
+    ...     recordings.target,
+    ...     length=40,
+    ...     overlap=0.75,
+    ...     groups=recordings.groups,
+    ... )
     >>> scores = cross_val_score(
     ...     LogisticRegression(max_iter=500),
-    ...     X,
-    ...     y,
-    ...     groups=recording,
-    ...     cv=HBlockSplit(5, n_validation_blocks=0),
+    ...     windows.X.reshape(len(windows.X), -1),
+    ...     windows.y,
+    ...     groups=windows.groups,
+    ...     cv=HBlockSplit(5, n_validation_blocks=0, gap=recommended_gap(40, 0.75)),
     ... )
     >>> len(scores)
     5

@@ -12,9 +12,9 @@ _LEVEL = 0.05
 def in_words(comparison):
     """Return the judge, the baseline, and which rules differ from it.
 
-    The baseline is the first rule, and every rule chooses the best of all stages. A
-    rule differs if its p-value, adjusted for the number of rules by Holm's method, is
-    below 0.05; else that is undecided.
+    The baseline is the first rule, and every rule chooses the stage with its best
+    score. A rule differs if its p-value, adjusted for the number of rules by Holm's
+    method, is below 0.05; else that is undecided.
     """
     with warnings.catch_warnings():  # of few folds
         warnings.simplefilter("ignore", UserWarning)

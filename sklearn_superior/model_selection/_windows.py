@@ -118,26 +118,35 @@ def sliding_windows(
 
     Examples
     --------
-    From raw series to scores without leakage:
+    One series of ten time points. Windows of four that overlap by half begin at every
+    second point:
 
     >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn_superior.model_selection import (
-    ...     HBlockSplit, recommended_gap, sliding_windows
-    ... )
-    >>> rng = np.random.default_rng(0)
-    >>> person = np.repeat(["Ann", "Bob"], 600)
-    >>> signal = rng.normal(size=1200) + (person == "Bob")
+    >>> from sklearn_superior.model_selection import sliding_windows
+    >>> signal = np.arange(10)
+    >>> activity = np.repeat(["rest", "walk"], [3, 7])
+    >>> windows = sliding_windows(signal, activity, length=4, overlap=0.5)
+    >>> windows.X[:, 0]  # the first channel
+    array([[0, 1, 2, 3],
+           [2, 3, 4, 5],
+           [4, 5, 6, 7],
+           [6, 7, 8, 9]])
+    >>> windows.y  # the most frequent label of each
+    array(['rest', 'walk', 'walk', 'walk'], dtype='<U4')
 
-    >>> windows = sliding_windows(signal, person, length=20, groups=person)
-    >>> cv = HBlockSplit(5, gap=recommended_gap(length=20, overlap=0.75))
-    >>> scores = cross_val_score(
-    ...     LogisticRegression(), windows.X[:, 0], windows.y, cv=cv,
-    ...     groups=windows.groups,
-    ... )
-    >>> windows.X.shape, bool(scores.min() > 0.9)
-    ((234, 1, 20), True)
+    Two recordings in one table: no window crosses from one into the other, and a rest
+    that is shorter than a window is dropped.
+
+    >>> recording = np.repeat(["a", "b"], 5)
+    >>> windows = sliding_windows(signal, length=4, overlap=0.5, groups=recording)
+    >>> windows.X[:, 0]
+    array([[0, 1, 2, 3],
+           [5, 6, 7, 8]])
+    >>> windows.groups
+    array(['a', 'b'], dtype='<U1')
+
+    Most classifiers need two dimensions: ``windows.X.reshape(len(windows.X), -1)``. The
+    folds need a gap, because windows share samples: see `HBlockSplit`.
     """
     checked = check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
     length = checked["length"]

@@ -1,14 +1,24 @@
 """Scores of the stage that each penalty chooses."""
 
 import math
+from textwrap import fill
 
+from sklearn_superior.plotting._style import COLOURS, set_labels
 from sklearn_superior.utils._optional import import_optional
 
-_COLOUR = "#0072B2"
+_COLOUR = COLOURS[0]
+# Height of a score in inches, and the characters that fit beside it.
+_HEIGHT, _N_CHARACTERS = 1.75, 18
+_MARGIN = "_margin"
 
 
 class PenaltyPathDisplay:
     """Scores of the chosen stage over the penalty, from none to infinite.
+
+    A bar is the 95 % interval of the difference from the first penalty, over the folds.
+    All penalties choose among the same stages: where a bar does not reach the dashed
+    line, the level of the first penalty, the difference is not likely to be chance. The
+    bars are not adjusted for their number.
 
     Parameters
     ----------
@@ -97,7 +107,7 @@ class PenaltyPathDisplay:
         ----------
         scores : list of str, default=None
             The columns of the path to draw, one below the other. None is the target,
-            the further judges and the error rate on the test part.
+            the further judges and the error rate, all on the test data.
 
         ax : matplotlib Axes, default=None
             Where to draw the first of the scores alone. If None, a new figure is made.
@@ -111,10 +121,10 @@ class PenaltyPathDisplay:
             "matplotlib.pyplot", caller="PenaltyPathDisplay", extra="plot"
         )
         if scores is None:
-            judges = [name for name in self.path[0] if name.startswith("test_")]
+            judges = [name for name in self._columns() if name.startswith("test_")]
             judges.remove("test_error")
             scores = [*judges, "test_error"]
-        columns = [name for name in self.path[0] if name not in ("penalty", "value")]
+        columns = self._columns()
         is_list = isinstance(scores, list | tuple) and scores
         if not is_list or not set(scores) <= set(columns):
             raise ValueError(
@@ -122,10 +132,10 @@ class PenaltyPathDisplay:
                 f"Got {scores!r}."
             )
         if ax is None:
-            height = 1.4 + 1.5 * len(scores)
+            height = 1.2 + _HEIGHT * len(scores)
             _, axes = pyplot.subplots(
                 len(scores),
-                figsize=(6.5, height),
+                figsize=(7, height),
                 sharex=True,
                 squeeze=False,
                 layout="constrained",
@@ -136,16 +146,41 @@ class PenaltyPathDisplay:
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.lines_ = {}
         for name, axes in zip(scores, self.axes_, strict=True):
-            values = [row[name] for row in self.path]
-            (self.lines_[name],) = axes.plot(values, "o-", color=_COLOUR)
-            axes.set_ylabel(self._label(name))
-            axes.grid(axis="y", alpha=0.3)
-            axes.spines[["top", "right"]].set_visible(False)
+            self._draw(axes, name)
         last = self.axes_[-1]
-        last.set_xticks(range(len(self.path)), [_tick(row) for row in self.path])
+        set_labels(last, [_tick(row) for row in self.path])
         rule = {"brier": "Brier score"}.get(self.rule, self.rule.replace("_", " "))
         last.set_xlabel(f"penalty added to the {rule}")
         return self
+
+    def _columns(self):
+        """Return what can be drawn."""
+        return [
+            name
+            for name in self.path[0]
+            if name not in ("penalty", "value") and not name.endswith(_MARGIN)
+        ]
+
+    def _draw(self, axes, name):
+        """Draw one score over the penalties."""
+        values = [row[name] for row in self.path]
+        margins = [row.get(name + _MARGIN, math.nan) for row in self.path]
+        (self.lines_[name],) = axes.plot(values, "o-", color=_COLOUR)
+        if not all(map(math.isnan, margins)):
+            axes.axhline(values[0], color=_COLOUR, linewidth=0.8, linestyle="--")
+            axes.errorbar(
+                range(len(values)),
+                values,
+                yerr=margins,
+                fmt="none",
+                ecolor=_COLOUR,
+                elinewidth=1,
+                capsize=3,
+                alpha=0.6,
+            )
+        axes.set_ylabel(fill(self._label(name), _N_CHARACTERS))
+        axes.grid(axis="y", alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
 
     def _label(self, name):
         names = {

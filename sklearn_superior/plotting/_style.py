@@ -23,6 +23,17 @@ def count_characters(ax):
     return int(ax.get_position().width * ax.figure.get_figwidth() / _CHARACTER)
 
 
+def set_labels(ax, labels):
+    """Set a label at each of 0, 1, … on the x axis; slanted if they would collide."""
+    ax.set_xticks(range(len(labels)), labels)
+    widths = [max(map(len, label.split("\n"))) for label in labels]
+    pairs = zip(widths, widths[1:] or [0], strict=False)
+    if max((a + b) / 2 + 1 for a, b in pairs) > count_characters(ax) / len(labels):
+        style = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+        flat = [label.replace("\n", " ") for label in labels]
+        ax.set_xticks(range(len(labels)), flat, **style)
+
+
 def shorten(text, n_most):
     """Return the text with at most `n_most` characters, without some in the middle."""
     if len(text) <= n_most:

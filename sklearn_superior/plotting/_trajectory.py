@@ -9,21 +9,30 @@ from sklearn_superior.plotting._style import (
     paper,
     set_axes,
 )
+from sklearn_superior.utils._optional import import_optional
 
-# The forms of a rule share a colour, and differ by the line.
+# The forms of a rule share a colour, and differ by the line and the marker.
 _COLOURS = dict(zip(("brier", "log_loss", "spherical"), COLOURS, strict=False))
-_FORMS = {"refined_penalized_": "-.", "refined_": ":", "penalized_": "-"}
-_OTHER_LINES = ("-", "--", "-.", ":")
+_FORMS = {
+    "refined_penalized_": ("-.", "D"),
+    "refined_": (":", "^"),
+    "penalized_": ("-", "s"),
+    "": ("--", "o"),
+}
+_OTHER_LINES = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
+_LARGE, _SMALL, _TINY = 8, 4.5, 4  # sizes of markers, in points
+_NEAR = 0.05  # scaled scores that are closer than a marker is high
 
 
 class StoppingTrajectoryDisplay:
     """Scores on validation data over the stages of training, and what they choose.
 
     Every curve is scaled to its own range, so that shapes and best points compare. A
-    filled marker is the best of all stages (the checkpoint, CP), a hollow one the
-    choice of early stopping (ES). The legend shows the correlation with the target over
-    all stages. Of several trainings the curves are thin, with the checkpoint of each,
-    and their mean is thick; the correlation is the mean.
+    filled marker is the stage with the best score (the checkpoint, CP), a hollow one
+    the choice of early stopping (ES). Where several rules choose the same stage, their
+    markers are stacked. The legend shows the correlation with the target over all
+    stages. Of several trainings the curves are thin, with the checkpoint of each, and
+    their mean is thick; the correlation is the mean.
 
     Parameters
     ----------
@@ -146,13 +155,16 @@ class StoppingTrajectoryDisplay:
         several = isinstance(self.trajectory, list | tuple)
         self._trajectories = list(self.trajectory) if several else [self.trajectory]
         rules = [rule for rule in self.rules if rule != "last"]  # which has no score
-        for rule, (colour, line) in _lines(rules).items():
-            self._draw(rule, colour, line, width=1.6, label=self._label(rule))
-        self._draw("target", ink(ax), "-", width=2.4, label=self.scoring)
+        looks = {name: (*look, 1.6, self._label(name)) for name, look in _looks(rules)}
+        looks["target"] = (ink(ax), "-", "o", 2.4, self.scoring)
+        for name, look in looks.items():
+            self._draw(name, *look)
+        height = self._mark_choices(looks) * (self._marker_size("CP") + 1)  # in points
         self._explain_markers()
         ax.set_xlabel("stage")
-        ax.set_ylabel("validation score, scaled to its range")
-        ax.set_ylim(-0.05, 1.1)
+        ax.set_ylabel("validation score,\nscaled to its range")
+        ax.set_ylim(-0.05, max(1.1, 1.03 + 0.006 * height))
+        ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
         return self
@@ -161,13 +173,14 @@ class StoppingTrajectoryDisplay:
         """Put the markers into the legend, without drawing them."""
         style = {"marker": "o", "linestyle": "none", "color": "grey"}
         if len(self._trajectories) > 1:
-            self.ax_.plot([], [], markersize=4, label="chosen in a fold (CP)", **style)
+            label = "best stage of a fold (CP)"
+            self.ax_.plot([], [], markersize=_TINY, label=label, **style)
             return
-        self.ax_.plot([], [], markersize=8, label="best of all (CP)", **style)
+        self.ax_.plot([], [], markersize=_LARGE, label="best stage (CP)", **style)
         self.ax_.plot(
             [],
             [],
-            markersize=4.5,
+            markersize=_SMALL,
             markerfacecolor=paper(self.ax_),
             label="early stopping (ES)",
             **style,
@@ -178,51 +191,89 @@ class StoppingTrajectoryDisplay:
         r = found[np.isfinite(found)].mean() if np.isfinite(found).any() else np.nan
         return f"{rule.replace('_', ' ')} (r = {r:.2f})"
 
-    def _draw(self, name, colour, line, *, width, label):
+    def _draw(self, name, colour, line, marker, width, label):
+        """Draw the curve of a score; its marker is in the legend only."""
         curves = [_scale(t.validation[name]) for t in self._trajectories]
-        is_single = len(curves) == 1
-        if not is_single:
+        if len(curves) > 1:
             self.ax_.plot(np.transpose(curves), color=colour, linewidth=0.6, alpha=0.35)
         (self.lines_[name],) = self.ax_.plot(
-            np.nanmean(curves, axis=0), line, color=colour, linewidth=width, label=label
+            np.nanmean(curves, axis=0),
+            linestyle=line,
+            marker=marker,
+            markevery=[],
+            markersize=_TINY,
+            color=colour,
+            linewidth=width,
+            label=label,
         )
-        for trajectory, curve in zip(self._trajectories, curves, strict=True):
-            self._mark(trajectory, curve, name, "CP", colour, 8 if is_single else 4)
-            if is_single:
-                self._mark(trajectory, curve, name, "ES", colour, 4.5)
 
-    def _mark(self, trajectory, curve, name, selection, colour, size):
-        stage, _ = trajectory.choose(
-            name, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
-        )
-        if stage is not None:
+    def _mark_choices(self, looks):
+        """Mark what each score chooses; return the height of the largest stack.
+
+        Markers that would hide each other are stacked, in the order of the scores: the
+        stage stays exact, and above the best scores there is room.
+        """
+        stacks = {}  # the place of the lowest marker, and the scores that choose it
+        for name, selection, stage, height in self._choices(looks):
+            near = stage, round(height / _NEAR)
+            place, stack = stacks.setdefault(near, ((stage, height), []))
+            if name not in stack:
+                stack.append(name)
+            colour, _, marker, *_ = looks[name]
             self.ax_.plot(
-                stage,
-                curve[stage],
-                marker="o",
-                markersize=size,
+                *place,
+                marker=marker,
+                markersize=self._marker_size(selection),
                 markerfacecolor=colour if selection == "CP" else paper(self.ax_),
                 markeredgecolor=colour,
                 linestyle="none",
                 zorder=3,
+                transform=self._shifted(stack.index(name)),
             )
+        return max((len(stack) for _, stack in stacks.values()), default=0)
+
+    def _choices(self, looks):
+        """Yield each score, the selection, its stage and the height of the curve."""
+        is_single = len(self._trajectories) == 1
+        options = {"n_iter_no_change": self.n_iter_no_change, "tol": self.tol}
+        for name in looks:
+            for trajectory in self._trajectories:
+                curve = _scale(trajectory.validation[name])
+                for selection in ("CP", "ES") if is_single else ("CP",):
+                    stage, _ = trajectory.choose(name, selection, **options)
+                    if stage is not None:
+                        yield name, selection, stage, float(curve[stage])
+
+    def _marker_size(self, selection):
+        is_single = len(self._trajectories) == 1
+        return {"CP": _LARGE, "ES": _SMALL}[selection] if is_single else _TINY
+
+    def _shifted(self, n_below):
+        """Return the transform of a marker that stands above so many others."""
+        transforms = import_optional(
+            "matplotlib.transforms", caller=type(self).__name__, extra="plot"
+        )
+        points = n_below * (self._marker_size("CP") + 1)
+        return transforms.offset_copy(
+            self.ax_.transData, self.ax_.figure, y=points, units="points"
+        )
 
 
-def _lines(rules):
-    """Return the colour and the line of each rule: no two rules have both in common."""
-    lines, others = {}, []
+def _looks(rules):
+    """Return the colour, line and marker of each rule: no two have all in common."""
+    looks, others = {}, []
     for rule in rules:
-        form = next((form for form in _FORMS if rule.startswith(form)), "")
+        form = next(form for form in _FORMS if rule.startswith(form))
         plain = rule.removeprefix(form)
         if plain in _COLOURS:
-            lines[rule] = _COLOURS[plain], _FORMS.get(form, "--")
+            looks[rule] = _COLOURS[plain], *_FORMS[form]
         else:
             others.append(rule)
     free = COLOURS[len(_COLOURS) :]
     for k, rule in enumerate(others):
         number, colour = divmod(k, len(free))
-        lines[rule] = free[colour], _OTHER_LINES[number % len(_OTHER_LINES)]
-    return {rule: lines[rule] for rule in rules}
+        looks[rule] = free[colour], *_OTHER_LINES[number % len(_OTHER_LINES)]
+    return [(rule, looks[rule]) for rule in rules]
 
 
 def _scale(scores):

@@ -78,17 +78,18 @@ def _introduce(rows, experiments, home):
             "stopped by the penalized Brier score (PBS) or the penalized log loss "
             "(PLL) is better than one which is stopped by the Brier score (BS) or the "
             "log loss (LL). Here each network or ensemble is trained once for each "
-            "fold, and every rule chooses among its stages by the validation part: the "
-            "best of all (CP, checkpoint), or the best before the score had not "
-            "improved for 10 stages (ES, early stopping). The choice is judged on the "
-            "test part. Networks that are judged by BS and PBS are trained with the "
-            "Brier score, those judged by LL and PLL with the log loss; boosting is "
-            "trained with the log loss."
+            "fold, to its last stage. Every rule scores the validation data after each "
+            "stage, and chooses in two ways: the stage with the best score (CP, "
+            "checkpoint), or the one with the best score until it had not improved for "
+            "10 stages (ES, early stopping). The choice is judged on the test data. "
+            "Networks that are judged by BS and PBS are trained with the Brier score, "
+            "those judged by LL and PLL with the log loss; boosting is trained with "
+            "the log loss."
         ),
         Heading(2, "Conclusions"),
         *(Paragraph(text) for text in _conclusions(contrasts, bool(compared))),
         Paragraph(
-            "That a penalized rule follows F1 on the validation part more closely is "
+            "That a penalized rule follows F1 on the validation data more closely is "
             "no surprise: the penalty is a multiple of the error rate. Whether the "
             "chosen model is better on test data is the question that matters."
         ),
@@ -180,8 +181,8 @@ def _draw_all(experiments):
         Heading(2, "Training, epoch by epoch"),
         Paragraph(
             "The HTML page of this report draws the first fold of each data set: "
-            "validation scores, each scaled to its range. A filled marker is the best "
-            "epoch of all, a hollow one the choice of early stopping, and r the "
+            "validation scores, each scaled to its range. A filled marker is the epoch "
+            "with the best score, a hollow one the choice of early stopping, and r the "
             "correlation with F1."
         ),
         *(_draw(experiment) for experiment in networks),
@@ -193,10 +194,10 @@ def _conclusions(contrasts, compares):
     if not compares:
         yield "Nothing here compares with the paper: these are other data."
     shown = [c for c in contrasts if c["p_holm"] < 0.05]
+    rest = "The others are undecided." if shown else "All are undecided."
     yield (
         f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be "
-        "told from chance after the adjustment for their number. The others are "
-        "undecided."
+        f"told from chance after the adjustment for their number. {rest}"
         if len(shown) < len(contrasts)
         else f"All {len(contrasts)} differences below can be told from chance."
     )

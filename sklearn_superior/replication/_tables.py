@@ -18,8 +18,8 @@ ESTIMATOR_NAMES = {
 }
 SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
 QUANTITIES = {
-    "test_f1": "Macro F1 on the test part, in percent",
-    "correlation": "Correlation of the rule with macro F1 over the validation part",
+    "test_f1": "Macro F1 on test data, in percent",
+    "correlation": "Correlation of the rule with macro F1 on validation data",
 }
 
 

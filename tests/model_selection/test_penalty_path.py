@@ -123,6 +123,21 @@ def test_the_path_by_brute_force(comparison):
     assert "paper" in str(path)
 
 
+@pytest.mark.parametrize("judge", [None, "log_loss"])
+def test_margins_are_the_intervals_of_the_summary(comparison, judge):
+    path = comparison.penalty_path("brier", [0, "paper", "2 x paper"])
+    name = "test_score" if judge is None else f"test_{judge}"
+    assert path[0][f"{name}_margin"] == 0
+    summary = comparison.summary(baseline="brier", selection="CP", judge=judge)
+    row = next(row for row in summary if row["rule"] == "penalized_brier")
+    assert row["high"] > row["low"]
+    expected = (row["high"] - row["low"]) / 2
+    assert path[1][f"{name}_margin"] == pytest.approx(expected)
+    assert "margin" not in str(path)
+    comparison = StoppingRuleComparison(comparison.trajectories[:2], comparison.rules)
+    assert np.isnan(comparison.penalty_path()[1]["iteration_margin"])
+
+
 def test_a_path_that_lacks_something(comparison):
     with pytest.raises(
         ValueError, match="'rule' parameter must be one of .*'accuracy'"

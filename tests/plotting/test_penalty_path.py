@@ -56,3 +56,42 @@ def test_an_axes_takes_the_first_score_alone():
     assert list(display.lines_) == ["test_score"]
     with pytest.raises(ValueError, match="'scores' parameter .* Got .*'f1'"):
         display.plot(["f1"])
+
+
+def test_a_bar_is_the_interval_of_the_difference_from_the_first_penalty():
+    path = [
+        row | {"test_score_margin": margin}
+        for row, margin in zip(make_path(), [0, 0.1, 0.2, 0.3], strict=True)
+    ]
+    display = PenaltyPathDisplay(path).plot()
+    assert list(display.lines_) == ["test_score", "test_log_loss", "test_error"]
+    (bars,) = display.ax_.containers
+    (segments,) = (part.get_segments() for part in bars.lines[2])
+    values = [0.5, 0.55, 0.6, 0.58]
+    for segment, value, row in zip(segments, values, path, strict=True):
+        margin = row["test_score_margin"]
+        np.testing.assert_allclose(segment[:, 1], [value - margin, value + margin])
+    assert not display.axes_[1].containers  # without margins there are no bars
+
+
+def overlap(boxes):
+    return any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+
+
+@pytest.mark.parametrize("width", [None, 3.5])
+def test_labels_do_not_collide(width):
+    names = ["0", "minimal", "0.5 x paper", "paper", "2 x paper", "4 x paper", "inf"]
+    values = [0, 0.444, 0.445, 0.89, 1.78, 3.56, np.inf]
+    path = [
+        make_path()[0] | {"test_calibrated_log_loss": -1.0, "penalty": n, "value": v}
+        for n, v in zip(names, values, strict=True)
+    ]
+    ax = None if width is None else pyplot.subplots(figsize=(width, 3))[1]
+    display = PenaltyPathDisplay(path, scoring="balanced_accuracy").plot(ax=ax)
+    display.figure_.draw_without_rendering()
+    ticks = display.axes_[-1].get_xticklabels()
+    if ticks[0].get_rotation() == 0:
+        assert not overlap([text.get_window_extent() for text in ticks])
+    else:
+        assert width is not None
+    assert not overlap([axes.yaxis.label.get_window_extent() for axes in display.axes_])

@@ -42,10 +42,49 @@ def test_curves_and_markers_show_scores_and_choices():
     plain, penalized = display.lines_["brier"], display.lines_["penalized_brier"]
     assert plain.get_color() == penalized.get_color()
     assert plain.get_linestyle() != penalized.get_linestyle()
-    markers = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
-    of_brier = [m for m in markers if m.get_markeredgecolor() == plain.get_color()][:2]
+    assert plain.get_marker() != penalized.get_marker()
+    of_brier = [m for m in find_markers(display) if looks_like(m, plain)]
     best, stopped = (m.get_xdata()[0] for m in of_brier)
-    assert (best, stopped) == (4, 1)  # the best of all; before two without gain
+    assert (best, stopped) == (4, 1)  # the best stage; before two without gain
+
+
+def find_markers(display):
+    """Return the markers of choices, which have no line."""
+    lines = display.ax_.get_lines()
+    return [m for m in lines if m.get_linestyle() == "None" and len(m.get_xdata())]
+
+
+def looks_like(marker, curve):
+    return (marker.get_markeredgecolor(), marker.get_marker()) == (
+        curve.get_color(),
+        curve.get_marker(),
+    )
+
+
+def test_equal_choices_do_not_hide_each_other():
+    rules = ["brier", "penalized_brier", "log_loss", "accuracy"]
+    scores = {rule: [0.0, 1.0, 0.5] for rule in [*rules, "target"]}
+    for trajectories in (
+        Trajectory(0, 0, scores, scores),
+        [Trajectory(fold, 0, scores, scores) for fold in range(3)],
+    ):
+        display = StoppingTrajectoryDisplay(trajectories, rules).plot()
+        display.figure_.draw_without_rendering()
+        shown = {}
+        for marker in find_markers(display):
+            assert marker.get_xdata()[0] == 1
+            look = marker.get_markeredgecolor(), marker.get_marker()
+            x, y = marker.get_transform().transform(marker.get_xydata())[0]
+            shown.setdefault(look, set()).add(round(float(y), 3))
+            size = marker.get_markersize()
+            inside = display.ax_.get_window_extent()
+            assert y + size / 2 < inside.y1
+        # One place for each rule, whatever the fold and the selection.
+        assert [len(places) for places in shown.values()] == [1] * 5
+        heights = sorted(next(iter(places)) for places in shown.values())
+        pixels = display.figure_.dpi / 72
+        sizes = [m.get_markersize() * pixels for m in find_markers(display)]
+        assert min(np.diff(heights)) >= max(sizes)
 
 
 def test_trajectory_on_an_axes_with_some_of_the_rules():
@@ -100,11 +139,10 @@ def test_trajectories_of_all_folds():
     assert_allclose(display.lines_["brier"].get_ydata(), [0.5, 0.75, 0.25])
     r = np.mean([np.corrcoef(s["brier"], s["target"])[0, 1] for s in scores])
     assert display.lines_["brier"].get_label() == f"brier (r = {r:.2f})"
-    markers = [line for line in display.ax_.lines if line.get_marker() == "o"]
-    chosen = [line.get_xdata()[0] for line in markers if len(line.get_xdata())]
+    chosen = [marker.get_xdata()[0] for marker in find_markers(display)]
     assert chosen == [1, 0, 2, 2]
     key = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert key[-1] == "chosen in a fold (CP)"
+    assert key[-1] == "best stage of a fold (CP)"
     with pytest.raises(ValueError, match="or fold must be 'all'"):
         comparison.plot(fold=2)
 

@@ -167,8 +167,9 @@ def _early_stopping(evidence):
         )
         texts.append(f"{SHORT[rules[0]]} − {SHORT[rules[1]]}: {', '.join(shown)}")
     return (
-        "All choices here are the best of all stages (the checkpoint). With early "
-        f"stopping, after 10 stages without an improvement: {'; '.join(texts)}."
+        "In all tables above each rule chooses among all stages the one with the best "
+        "score (the checkpoint). With early stopping, after 10 stages without an "
+        f"improvement: {'; '.join(texts)}."
     )
 
 
@@ -249,7 +250,7 @@ def answer_probabilities(evidence):
             "Test losses of the chosen stage minus those of the stage that the log "
             "loss chooses, with 95 % intervals. Lower is better for losses, higher for "
             "accuracy (in points). Recalibrated means: by the temperature that is best "
-            "on the validation part."
+            "on the validation data."
         )
     ]
     for data, families in evidence.groups().items():

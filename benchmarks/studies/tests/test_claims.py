@@ -153,7 +153,7 @@ def test_regrets_of_the_guide(evidence, policies):
         f"patience of 10 {policies[FORMER]['worst']:.1f}",
     )
     hasty = policies[Policy("f1_macro", 10)]["worst"]
-    expect("doc/faq.rst", f"lost {hasty:.1f} points in the worst family")
+    expect("doc/imbalance.rst", f"lost {hasty:.1f} points in the worst family")
 
 
 def test_penalties_of_refined_rules(contrast):

@@ -1,0 +1,177 @@
+"""The pages of the documentation, and what builds them."""
+
+import importlib.util
+import re
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+DOC = Path(__file__).parent.parent / "doc"
+pytestmark = pytest.mark.skipif(not DOC.exists(), reason="no documentation here")
+
+
+def load(name):
+    """Import a module of the documentation's extensions."""
+    spec = importlib.util.spec_from_file_location(name, DOC / "_ext" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def titles_of(text):
+    """Return the titles in a page of reStructuredText."""
+    found = re.findall(r"^(\S.*)\n(=|-|~)\2{2,}$", text, flags=re.MULTILINE)
+    return [title for title, _ in found]
+
+
+def test_every_title_is_used_once():
+    pages = {path.name: path.read_text() for path in DOC.glob("*.rst")}
+    for path in (DOC.parent / "examples").glob("plot_*.py"):
+        head = path.read_text().split('"""')[1].strip()
+        sections = re.sub(r"^# ", "", path.read_text(), flags=re.MULTILINE)
+        titles = re.findall(r"^%%\n\S.*\n-{3,}$", sections, flags=re.MULTILINE)
+        pages[path.name] = "\n".join([head, *titles])
+    seen = {}
+    for page, text in pages.items():
+        for title in titles_of(text):
+            key = " ".join(re.findall(r"\w+", title.lower()))
+            assert key not in seen, f"{page} and {seen[key]} have {title!r}"
+            seen[key] = page
+    assert len(seen) > 100
+
+
+@pytest.mark.parametrize("page", ["choosing_a_rule", "faq"])
+def test_intervals_on_the_pages_are_those_of_the_reports(page):
+    lines = []
+    for path in DOC.glob("*/*.md"):
+        lines += path.read_text().splitlines()
+    text = " ".join((DOC / f"{page}.rst").read_text().split())
+    found = re.findall(r"([+−][\d.]+) \(([+−][\d.]+ to [+−][\d.]+)\)", text)
+    assert found
+    for mean, interval in found:
+        assert any(mean in line and interval in line for line in lines), (
+            f"{mean} ({interval}) is in no report"
+        )
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.html").write_text(
+        '<a href="sub/b.html#there">b</a> <a id="here" href="#here">a</a>'
+        '<a href="https://example.org/x">out</a> <!-- <a href="no.html"> -->'
+        '<img src="data:image/png;base64,AAAA"><a href="sub/b.html#not%20there">b</a>'
+        "<a href='c.html?x=1'>c</a>"
+    )
+    (tmp_path / "sub" / "b.html").write_text(
+        '<h1 id="there">b</h1><a href="../a.html">a</a><a href="../a.html#b">a</a>'
+    )
+    assert load("links").find_broken_links(tmp_path) == [
+        ("a.html", "sub/b.html#not%20there"),
+        ("a.html", "c.html?x=1"),
+        ("sub/b.html", "../a.html#b"),
+    ]
+
+
+def test_a_report_is_read_part_by_part():
+    pytest.importorskip("jinja2")
+    from sklearn_superior.replication._page import (
+        Bullets,
+        Code,
+        Figures,
+        Heading,
+        Links,
+        Paragraph,
+        Table,
+        as_html,
+    )
+
+    parts = [
+        Heading(1, "A study"),
+        Links([("home", "./index.html")]),
+        Bullets(["one < two", "three"]),
+        Heading(2, "What's in it?"),
+        Paragraph("Text & more."),
+        Table(["a", "b"], [["x", "1"]]),
+        Code("[plan]\nx = 1"),
+        Figures([b"png"], "A figure"),
+    ]
+    found = load("reports").ReportReader(as_html("A study", parts)).parts
+    kinds = [kind for kind, _ in found]
+    assert kinds == "title item item heading text html code html".split()
+    values = [value for _, value in found]
+    assert values[:5] == [
+        "A study",
+        "one < two",
+        "three",
+        (2, "what-s-in-it", "What's in it?"),
+        "Text & more.",
+    ]
+    assert values[5].startswith('<div class="scroll"><table>')
+    assert values[5].endswith("</table></div>")
+    assert values[6] == "[plan]\nx = 1"
+    assert values[7].startswith("<figure>")
+    assert values[7].endswith("</figure>")
+
+
+@pytest.mark.parametrize("page", ["evidence", "report"])
+def test_reports_that_are_committed_have_their_page(page):
+    reports = load("reports")
+    path = reports.find_reports(DOC)[page]
+    assert page not in reports.find_missing(DOC)
+    parts = reports.ReportReader(path.read_text()).parts
+    assert sum(kind == "html" for kind, _ in parts) > 20
+    markdown = path.with_suffix(".md").read_text()
+    for kind, value in parts:
+        if kind == "heading":
+            assert f"{'#' * value[0]} {value[2]}" in markdown
+
+
+def test_a_page_without_its_report_is_named(tmp_path):
+    (tmp_path / "one.rst").write_text("One\n===\n\n.. report:: one/one.html\n")
+    (tmp_path / "two.rst").write_text("Two\n===\n\n.. report:: one/two.html\n")
+    (tmp_path / "three.rst").write_text("Three\n=====\n")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "one.html").write_text("<h1>One</h1>")
+    reports = load("reports")
+    assert list(reports.find_reports(tmp_path)) == ["one", "two"]
+    assert reports.find_missing(tmp_path) == ["two"]
+
+
+def test_inventories_are_written_or_looked_up(tmp_path):
+    inventories = load("inventories")
+    mapping = inventories.write_inventories(tmp_path / "new")
+    address, path = mapping["sklearn"]
+    assert address == "https://scikit-learn.org/stable/"
+    head, body = Path(path).read_bytes().split(b"using zlib.\n")
+    assert head.startswith(b"# Sphinx inventory version 2\n# Project: sklearn\n")
+    lines = zlib.decompress(body).decode().splitlines()
+    name = "sklearn.model_selection.GridSearchCV"
+    assert f"{name} py:class 1 modules/generated/{name}.html#{name} -" in lines
+    online = inventories.write_inventories(tmp_path / "none", online=True)
+    assert online["sklearn"] == (address, None)
+    assert not (tmp_path / "none").exists()
+
+
+def test_names_of_other_libraries_exist():
+    for _, _, names in load("inventories").PROJECTS.values():
+        for entry in names:
+            role, name = entry.split()
+            module, _, attribute = name.rpartition(".")
+            found = getattr(importlib.import_module(module), attribute)
+            assert isinstance(found, type) == (role == "class"), name
+
+
+def test_files_for_other_programs():
+    site = load("site_files")
+    assert site.first_sentence("One sentence\nhere. Another.") == "One sentence here."
+    assert site.first_sentence("A list follows:") == "A list follows"
+    text = site.write_list("name", "What.", [("a", "A page", "It says.")], "")
+    assert text.startswith("# name\n\n> What.\n")
+    assert "- [A page](a.html): It says.\n" in text
+    sitemap = site.write_sitemap(["https://example.org/a.html?x&y"])
+    (url,) = ElementTree.fromstring(sitemap)
+    assert url[0].text == "https://example.org/a.html?x&y"
+    tags = site.card_tags('A "page"', "It.", "https://example.org/a.html", "i.png")
+    assert '<meta property="og:title" content="A &quot;page&quot;">' in tags
