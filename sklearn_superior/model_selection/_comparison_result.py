@@ -199,7 +199,7 @@ class StoppingRuleComparison:
         )
 
     def __str__(self):
-        """Return the judge, the baseline, and a line for each rule: does it differ?"""
+        """Return judge and baseline, and for each other rule whether it differs."""
         return in_words(self) if self.trajectories else repr(self)
 
     @cached_property

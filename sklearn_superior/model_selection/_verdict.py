@@ -21,15 +21,13 @@ def in_words(comparison):
         base, *others = comparison.summary(selection="ES")
     n_folds = len({trajectory.fold for trajectory in comparison.trajectories})
     stages = _mean_stages(comparison.records)
-    return "\n".join(
-        [
-            f"Judge: {comparison.scoring} on the test parts of {n_folds} "
-            f"fold{'s' if n_folds > 1 else ''}, greater is better.",
-            f"Choice: early stopping, patience {comparison.n_iter_no_change}.",
-            f"Baseline: {base['rule']}, {base['mean']:.4f} "
-            f"(mean stage {stages[base['rule']]:.1f}).",
-            *_differences(others, stages),
-        ]
+    return (
+        f"Judge: {comparison.scoring} on the test parts of {n_folds} "
+        f"fold{'s' if n_folds > 1 else ''}, greater is better.\n"
+        f"Choice: early stopping, patience {comparison.n_iter_no_change}.\n"
+        f"Baseline: {base['rule']}, {base['mean']:.4f} "
+        f"(mean stage {stages[base['rule']]:.1f}).\n"
+        + "\n".join(_differences(others, stages))
     )
 
 
@@ -44,7 +42,7 @@ def _mean_stages(records):
 
 
 def _differences(rows, stages):
-    """Yield a line for each row of a summary: does it differ from the baseline?"""
+    """Yield for each row of a summary whether it differs from the baseline."""
     if not rows:
         yield "There is no other rule to compare."
         return
