@@ -63,4 +63,4 @@ def _differences(rows, stages):
             f"{row['difference']:+.4f} ({p_text}, {stage})."
         )
     if not is_any_different:
-        yield "No rule can be told from the baseline: keep the default."
+        yield "No rule can be told from the baseline: keep the default, scoring=None."
