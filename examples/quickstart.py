@@ -100,10 +100,10 @@ class Page:
             '<img src="figure.png" alt="scores over the epochs, and F1 of the choices">'
             "<p>Above: scores of the validation windows over the epochs, each scaled "
             "to its range. Thin lines are the folds, thick lines their means, and a "
-            "marker is the best epoch by a rule in a fold. r is the correlation with F1 "
-            "over all epochs, the mean over the folds. Below: F1 on the test windows "
-            "of the epochs in the second table, a dot for each fold and a line for "
-            "the mean.</p>"
+            "marker is the best epoch by a rule in a fold. r is the correlation with "
+            "F1 over all epochs, the mean over the folds. Below: F1 on the test "
+            "windows of the epochs in the second table, a dot for each fold and a line "
+            "for the mean.</p>"
             f'<p>What came out on many data sets: <a href="{REPORT.as_uri()}">the '
             "report</a>.</p>",
             encoding="utf-8",
