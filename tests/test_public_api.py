@@ -137,13 +137,50 @@ def test_version_is_the_installed_one():
     assert metadata.version("sklearn-superior") == sklearn_superior.__version__
 
 
-def test_readme_code_runs(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    readme = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(block, {})
-        first = capsys.readouterr().out
-        exec(block, {})  # again, to the same result
-        assert first == capsys.readouterr().out != ""
+README = (ROOT / "README.md").read_text()
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def run_alone(code, folder):
+    """Run code in a fresh Python, as if it were pasted there; return what it prints."""
+    run = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_readme_begins_with_three_short_snippets():
+    first_screen = README.partition("## Use this if")[0]
+    assert first_screen.count("```python") == len(SNIPPETS) == 3
+    for snippet in SNIPPETS:
+        assert 4 <= sum(bool(line) for line in snippet.splitlines()) <= 8
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_readme_snippet_runs_alone_and_twice(number, tmp_path):
+    first = run_alone(SNIPPETS[number], tmp_path)
+    assert first == run_alone(SNIPPETS[number], tmp_path) != ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_readme_search_resumes_as_it_says(tmp_path):
+    options = 'checkpoint_dir="search", resume=True'
+    assert f"`{options}`" in README
+    snippet = SNIPPETS[2].replace("30]})", f"30]}}, {options})")
+    assert options in snippet
+    report = "\nprint(search.cv_results_['mean_fit_time'])"  # the same if not trained
+    first = run_alone(snippet + report, tmp_path)
+    assert list((tmp_path / "search").glob("candidate-*"))
+    assert first == run_alone(snippet + report, tmp_path)
+
+
+def test_readme_links_lead_somewhere():
+    targets = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", README)
+    assert len(targets) > 5
+    for target in map("".join, targets):
+        assert (ROOT / target).exists(), target

@@ -168,7 +168,8 @@ class StoppingRuleComparison:
 
     >>> print(comparison)
     Judge: target on the test parts of 1 fold, greater is better.
-    Baseline: brier, 0.7000 at its best stages (mean 1.0).
+    Choice: early stopping, patience 10.
+    Baseline: brier, 0.7000 (mean stage 1.0).
     There is no other rule to compare.
     """
 
@@ -198,7 +199,7 @@ class StoppingRuleComparison:
         )
 
     def __str__(self):
-        """Return three lines: the judge, the baseline, which rules differ from it."""
+        """Return judge and baseline, and for each other rule whether it differs."""
         return in_words(self) if self.trajectories else repr(self)
 
     @cached_property
