@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.metrics import (
+    d2_penalized_brier_score,
     fit_temperature,
     get_scorer,
     penalized_brier_score_loss,
@@ -284,6 +285,19 @@ def test_several_scorers_of_which_the_first_chooses():
     assert search.best_score_ == results["mean_test_ll"][k]
     listed = StagedSearchCV(small(), cv=CV, scoring=["log_loss", "accuracy"])
     assert "rank_test_accuracy" in listed.fit(X, y).cv_results_
+
+
+def test_search_by_a_skill_score():
+    X, y = data()
+    scoring = ["d2_penalized_brier_score", "neg_penalized_brier_score"]
+    search = StagedSearchCV(small(), cv=CV, scoring=scoring, refit=False).fit(X, y)
+    for fold, (_, test) in enumerate(CV.split(X, y)):
+        y_proba = search.oof_proba_[test]
+        expected = d2_penalized_brier_score(y[test], y_proba, labels=search.classes_)
+        found = search.cv_results_[f"split{fold}_test_d2_penalized_brier_score"][0]
+        assert found == pytest.approx(expected)
+    expected = search.cv_results_["mean_test_d2_penalized_brier_score"][0]
+    assert search.best_score_ == expected > 0
 
 
 def test_ada_boost_that_ends_by_itself_is_represented_by_its_last_stage():
