@@ -179,7 +179,8 @@ class StagedSearchCV(
 
     cv_results_ : dict of ndarray
         As that of `GridSearchCV`, each candidate at its own best stage, and with
-        ``"best_iteration"`` and ``"n_iter"``.
+        ``"best_iteration"`` and ``"n_iter"``. As a data frame, its columns
+        ``["params", "mean_test_score", "best_iteration"]`` make a short table.
 
     estimators_ : list of estimator
         The models of the folds, with ``refit="folds"``.
