@@ -361,8 +361,13 @@ class StagedSearchCV(
             self.tol,
             keeps_members=self.refit == "folds",
         )
-        for fold in range(len(plan.folds)):
-            for name in scorers:  # an error before anything is trained
+        for fold, (_, test) in enumerate(plan.folds):
+            for name, own in plan.weights.items():  # errors before training
+                if own is not None and not own[test].any():
+                    raise ValueError(
+                        "sample_weight must be positive for a test row of every fold. "
+                        f"Got only zeros in fold {fold}."
+                    )
                 plan.make_scorer(name, fold)
         _warn_of_missing_classes(plan)
         return plan
@@ -494,12 +499,19 @@ def _requested(scorer, weight):
 
 
 def _warn_of_missing_classes(plan):
-    y = plan.data.y
-    missing = [np.setdiff1d(y[test], y[train]) for train, test in plan.folds]
+    y, weight = plan.data.y, plan.data.sample_weight
+
+    def classes(rows):
+        return y[rows] if weight is None else y[rows][weight[rows] > 0]
+
+    missing = [
+        np.setdiff1d(classes(test), classes(train)) for train, test in plan.folds
+    ]
     if any(map(len, missing)):
+        aside = "" if weight is None else " (rows of weight 0 do not count)"
         warn(
             f"The training part of {sum(len(m) > 0 for m in missing)} of "
-            f"{len(missing)} folds lacks classes of its test part: "
+            f"{len(missing)} folds lacks classes of its test part{aside}: "
             f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
-            "probability 0 there."
+            f"probability 0 there{'' if weight is None else ', or nearly so'}."
         )

@@ -153,17 +153,27 @@ def _report(errors, settings, *, is_all, error_score):
     """Warn of candidates that failed; raise an error if all of them did."""
     if is_all:
         first = errors[min(errors)]
-        are_types = all(isinstance(error, TypeError) for error in errors.values())
-        raise (TypeError if are_types else ValueError)(
-            f"All {len(errors)} candidates failed. The first of them: "
-            f"{_describe(first)}"
-        ) from first
+        message = f"All {len(errors)} candidates failed. The first of them: "
+        kinds = {type(error) for error in errors.values()}
+        raise _make_error(kinds, message + _describe(first)) from first
     for number in sorted(errors):
         warn(
             f"The candidate {settings[number]} failed. Its score is {error_score}. "
             f"{_describe(errors[number])}",
             FitFailedWarning,
         )
+
+
+def _make_error(kinds, message):
+    """Return an error of the one kind; a `ValueError` if there are several."""
+    if len(kinds) == 1:
+        try:
+            error = next(iter(kinds))(message)
+            if str(error) == message:
+                return error
+        except TypeError:  # it is not made of a message alone
+            pass
+    return ValueError(message)
 
 
 def _try_candidate(number, estimator, plan):

@@ -441,6 +441,37 @@ def test_metadata_routing_decides_who_gets_the_weights():
     assert_allclose(inside.best_estimator_[0].mean_, expected)
 
 
+def test_rows_of_weight_zero_do_not_count_as_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
+    parts = np.arange(45), np.arange(45, 90)
+    search = StagedSearchCV(small(n_estimators=3), cv=[parts], refit=False)
+    # The training part knows class 2 by rows of weight 0 only.
+    weight = np.where((y == 2) & (np.arange(90) < 45), 0.0, 1.0)
+    message = r"1 of 1 folds lacks classes of its test part \(rows of weight 0.*\[2\]"
+    with pytest.warns(UserWarning, match=message):
+        search.fit(X, y, sample_weight=weight)
+    assert (search.oof_proba_[45:, 2] < 1e-6).all()
+    # The test part has class 2 in rows of weight 0 only: nothing is missing.
+    y[:45] = np.arange(45) % 2
+    weight = np.where(y == 2, 0.0, 1.0)
+    search.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", ["accuracy", "log_loss"]])
+def test_a_fold_without_weight_is_named(scoring):
+    X, y = data("binary")
+    weight = np.ones(300)
+    parts = np.array_split(np.arange(300), 3)
+    folds = [(np.setdiff1d(np.arange(300), test), test) for test in parts]
+    weight[parts[1]] = 0
+    message = "sample_weight must be positive for a test row of every fold.*in fold 1"
+    with pytest.raises(ValueError, match=message):
+        StagedSearchCV(small(), cv=folds, scoring=scoring).fit(
+            X, y, sample_weight=weight
+        )
+
+
 @pytest.mark.parametrize("name", ["GradientBoosting", "XGBoost", "LightGBM", "MLP"])
 @pytest.mark.parametrize("refit", ["all", "folds"])
 def test_classes_that_a_fold_lacks_have_probability_zero(name, refit):
