@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,7 +29,11 @@ from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifi
 from sklearn_superior.model_selection._folds import split_in_two
 from sklearn_superior.model_selection._refit import find_temperature, train_on_all
 from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
-from sklearn_superior.model_selection._search_run import run_search, train_members
+from sklearn_superior.model_selection._search_run import (
+    describe,
+    run_search,
+    train_members,
+)
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.utils._probabilistic import WrapperMixin
@@ -41,7 +46,10 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-_STATE = ("_own_classes",)  # what `fit` sets without the underscore at the end
+_STATE = (
+    "_own_classes",
+    "_refit_error",
+)  # what `fit` sets without the underscore at the end
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
@@ -60,6 +68,11 @@ def _has_model(search):
             "This StagedSearchCV was made with refit=False, so that it has no model to "
             "predict with. Use refit='all' or 'folds', or train an estimator with "
             "best_params_ for best_iteration_ + 1 stages."
+        )
+    if hasattr(search, "_refit_error"):
+        raise AttributeError(
+            "This StagedSearchCV has no model to predict with, because its training on "
+            f"all rows failed. {search._refit_error}"
         )
     return True
 
@@ -139,7 +152,8 @@ class StagedSearchCV(
 
     error_score : "raise" or float, default=nan
         The score of a candidate that fails, with a warning. ``"raise"`` raises the
-        error. If all candidates fail, it is always raised.
+        error. If all candidates fail, it is always raised. If the training on all rows
+        fails, there is a warning as well, and the search is fitted without a model.
 
     verbose : int, default=0
         With 1, show progress: a bar if tqdm is installed, else lines.
@@ -318,10 +332,7 @@ class StagedSearchCV(
         if self.refit == "folds":
             self._average(best)
         elif self.refit:
-            start = perf_counter()
-            self.best_estimator_ = train_on_all(model, best, plan)
-            self._own_classes = model.columns_of(self.best_estimator_)
-            self.refit_time_ = perf_counter() - start
+            self._train_on_all(model, best, plan)
         callbacks.finished(
             lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
         )
@@ -394,6 +405,24 @@ class StagedSearchCV(
         ]
         self.oof_proba_ = best.oof_proba
         self.temperature_ = find_temperature(self.calibration, plan, best)
+
+    def _train_on_all(self, model, best, plan):
+        start = perf_counter()
+        try:
+            self.best_estimator_ = train_on_all(model, best, plan)
+        except Exception as exc:  # what was searched for is there all the same
+            if self.error_score == "raise":
+                raise
+            self._refit_error = describe(exc)
+            warn(
+                "The training of the best candidate on all rows failed, so that the "
+                f"search is fitted without a model to predict with. {describe(exc)} "
+                "Use refit='folds', or another setting.",
+                FitFailedWarning,
+            )
+            return
+        self._own_classes = model.columns_of(self.best_estimator_)
+        self.refit_time_ = perf_counter() - start
 
     def _average(self, best):
         self.estimators_ = [estimator for estimator, _ in best.members]

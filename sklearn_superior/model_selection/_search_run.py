@@ -155,11 +155,11 @@ def _report(errors, settings, *, is_all, error_score):
         first = errors[min(errors)]
         message = f"All {len(errors)} candidates failed. The first of them: "
         kinds = {type(error) for error in errors.values()}
-        raise _make_error(kinds, message + _describe(first)) from first
+        raise _make_error(kinds, message + describe(first)) from first
     for number in sorted(errors):
         warn(
             f"The candidate {settings[number]} failed. Its score is {error_score}. "
-            f"{_describe(errors[number])}",
+            f"{describe(errors[number])}",
             FitFailedWarning,
         )
 
@@ -184,7 +184,8 @@ def _try_candidate(number, estimator, plan):
         return number, None, picklable(exc)
 
 
-def _describe(error):
+def describe(error):
+    """Return the kind of an error, its message and its notes as sentences."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
 
