@@ -46,10 +46,8 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-_STATE = (
-    "_own_classes",
-    "_refit_error",
-)  # what `fit` sets without the underscore at the end
+# What `fit` sets without the underscore at the end.
+_STATE = ("_own_classes", "_refit_error")
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
