@@ -45,6 +45,7 @@ from sklearn_superior.early_stopping._lockstep import run_in_step
 from sklearn_superior.early_stopping._parameters import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
+    names_validation_data,
 )
 from sklearn_superior.early_stopping._progress import Progress
 from sklearn_superior.early_stopping._scoring import (
@@ -79,6 +80,7 @@ __all__ = [
     "digest_of",
     "fit_in_stages",
     "identify",
+    "names_validation_data",
     "private_copy",
     "run_in_step",
     "split_validation",
@@ -484,6 +486,7 @@ class _Run:
             warn_of_scores(
                 stopper.scores, stopper.best_iteration, self.n_stages, self.stages
             )
+            classifier.scorer_ = self.scorer
             classifier.best_iteration_ = stopper.best_iteration
             classifier.best_score_ = stopper.best_score
             classifier.validation_scores_ = np.array(stopper.scores)
