@@ -326,6 +326,7 @@ class StagedSearchCV(
             best.best_iteration,
             model.stages.n_stages,
             model.stages,
+            self.n_iter_no_change,
         )
         if self.refit == "folds":
             self._average(best)
