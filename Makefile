@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in several processes at once.
 WORKERS := -n auto --maxprocesses 4
 
-.PHONY: help demo test test-core test-slow test-oldest lint format types coverage doc dist benchmark clean
+.PHONY: help demo test test-core test-slow test-oldest lint format types workflows coverage doc dist benchmark clean
 
 help:
 	@echo "make demo       run examples/quickstart.py"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-oldest  the tests with the lowest versions that are supported"
 	@echo "make lint       ruff check and format check (make format: apply both)"
 	@echo "make types      mypy;  make coverage: tests with branch coverage"
+	@echo "make workflows  check the files of .github against their schemas"
 	@echo "make doc        build the documentation into doc/_build/html"
 	@echo "make dist       build the wheel and the sdist, and check them"
 	@echo "make benchmark  speed and memory as ratios against peers"
@@ -52,6 +53,10 @@ format: .venv/.installed-test
 
 types: .venv/.installed-test
 	$(BIN)/mypy
+
+workflows: .venv/.installed-test
+	$(BIN)/python -m pip install --quiet check-jsonschema
+	$(BIN)/python -m pytest -n 0 $(ARGS) tests/test_project.py
 
 coverage: .venv/.installed-test
 	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term $(ARGS)

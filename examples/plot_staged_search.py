@@ -33,6 +33,15 @@ search = StagedSearchCV(booster, {"max_leaf_nodes": [3, 6, 15]}).fit(X_train, y_
 print(search.best_params_, "iterations:", search.best_iteration_ + 1)
 
 # %%
+# ``cv_results_`` has the keys that it has in ``GridSearchCV``, each setting at its best
+# iteration. A few of them make a short table:
+
+import pandas as pd
+
+results = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")
+print(results[["params", "mean_test_score", "std_test_score", "best_iteration"]])
+
+# %%
 # The curves are the means of five folds, the bands their standard errors. Larger trees
 # stop improving earlier. Each size has its own best number of iterations, with a
 # circle: a comparison at any fixed number would favour one of them. (The first, steep

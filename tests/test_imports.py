@@ -141,7 +141,7 @@ def test_wrong_imports_are_found(module, source, problem):
     assert problem in found
 
 
-STUDIES = PACKAGE.parent / "benchmarks" / "studies"
+STUDIES = Path(__file__).parents[1] / "benchmarks" / "studies"
 
 
 @pytest.mark.skipif(not STUDIES.exists(), reason="no studies beside the package")

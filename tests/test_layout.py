@@ -4,10 +4,11 @@ import ast
 import re
 import sys
 import tomllib
+from pathlib import Path
 
-from tests.test_imports import NAME, PACKAGE, imports_of, modules
+from tests.test_imports import NAME, imports_of, modules
 
-TESTS = PACKAGE.parent / "tests"
+TESTS = Path(__file__).parent  # the package may be installed elsewhere
 
 
 def file_of_tests(module):
@@ -23,7 +24,7 @@ def test_every_module_has_its_file_of_tests():
 
 
 def test_every_library_that_is_imported_is_declared():
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]
     extras = sum(project["optional-dependencies"].values(), [])
     declared = {
         re.match(r"[\w-]+", requirement)[0].replace("scikit-learn", "sklearn")

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._progress import with_progress
 
-_MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_text())
+_MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_bytes())
 BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(
     **_MANIFEST
 )

@@ -7,7 +7,10 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_superior.early_stopping._calibration import calibrate
-from sklearn_superior.early_stopping._parameters import check_stopping_parameters
+from sklearn_superior.early_stopping._parameters import (
+    check_stopping_parameters,
+    names_validation_data,
+)
 from sklearn_superior.early_stopping._scoring import align_columns
 from sklearn_superior.early_stopping._training import (
     StagedModel,
@@ -112,6 +115,9 @@ class EarlyStoppingClassifier(
     validation_scores_ : ndarray of shape (n_iterations,)
         The score of each stage.
 
+    scorer_ : callable
+        The scorer that `scoring` means.
+
     temperature_ : float
         The temperature of the probabilities, 1.0 if they are not recalibrated.
 
@@ -180,6 +186,7 @@ class EarlyStoppingClassifier(
         self.random_state = random_state
         self.verbose = verbose
 
+    @names_validation_data
     @with_callbacks
     def fit(
         self,

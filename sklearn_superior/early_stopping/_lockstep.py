@@ -18,12 +18,13 @@ class _CancelledError(BaseException):
     """Ends a training whose result is not wanted any more."""
 
 
-class _Worker(Thread):
+class _Worker:
     """Runs a task that stops at each meeting until it is told to go on."""
 
     def __init__(self, number, task, events):
-        super().__init__(name=f"training in step {number}", daemon=True)
         self.number = number
+        name = f"training in step {number}"
+        self.thread = Thread(target=self._run, name=name, daemon=True)
         self._task, self._events, self._inbox = task, events, SimpleQueue()
         self._context, self._config = copy_context(), get_config()
         self._is_cancelled = False
@@ -47,7 +48,7 @@ class _Worker(Thread):
         self._events.put((self, "met", value))
         return self._wait()
 
-    def run(self):
+    def _run(self):
         try:
             self._wait()
             with config_context(**self._config):
@@ -112,7 +113,7 @@ def run_in_step(tasks, decide, *, n_at_once=1):
     with warnings.catch_warnings():
         try:
             for worker in workers:
-                worker.start()
+                worker.thread.start()
             while active:
                 for worker, kind, value in _next_step(
                     active, verdict, events, n_at_once
@@ -154,7 +155,7 @@ def _join(worker):
     """Wait until a thread has ended, also one that Ctrl-C found while it started."""
     for _ in range(10):
         try:
-            worker.join()
+            worker.thread.join()
             return
         except RuntimeError:  # not started, or not yet; it would end at once
             sleep(0.001)

@@ -1,5 +1,6 @@
 """The parameters that every classifier with early stopping has."""
 
+from functools import wraps
 from numbers import Real
 from os import PathLike
 
@@ -22,6 +23,25 @@ STOPPING_CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
+
+# What other libraries call the validation data.
+_OTHER_NAMES = ("eval_set", "validation_data")
+
+
+def names_validation_data(fit):
+    """Let a method `fit` say what its validation data is called."""
+
+    @wraps(fit)
+    def wrapper(self, *args, **options):
+        for name in _OTHER_NAMES:
+            if name in options:
+                raise TypeError(
+                    f"{type(self).__name__}.fit has no {name!r}: pass the validation "
+                    "data as X_val= and y_val=, its weights as sample_weight_val=."
+                )
+        return fit(self, *args, **options)
+
+    return wrapper
 
 
 def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):

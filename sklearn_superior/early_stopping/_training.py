@@ -45,6 +45,7 @@ from sklearn_superior.early_stopping._lockstep import run_in_step
 from sklearn_superior.early_stopping._parameters import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
+    names_validation_data,
 )
 from sklearn_superior.early_stopping._progress import Progress
 from sklearn_superior.early_stopping._scoring import (
@@ -79,6 +80,7 @@ __all__ = [
     "digest_of",
     "fit_in_stages",
     "identify",
+    "names_validation_data",
     "private_copy",
     "run_in_step",
     "split_validation",
@@ -482,8 +484,13 @@ class _Run:
                 stopper.best_iteration, self.val.X, self.scored["best"]
             )
             warn_of_scores(
-                stopper.scores, stopper.best_iteration, self.n_stages, self.stages
+                stopper.scores,
+                stopper.best_iteration,
+                self.n_stages,
+                self.stages,
+                stopper.n_iter_no_change,
             )
+            classifier.scorer_ = self.scorer
             classifier.best_iteration_ = stopper.best_iteration
             classifier.best_score_ = stopper.best_score
             classifier.validation_scores_ = np.array(stopper.scores)
@@ -511,19 +518,28 @@ class _Run:
         return self.classifier._attributes_of_stage(self.model, estimator)
 
 
-def warn_of_scores(scores, best, n_stages, stages):
-    """Warn if the scores are all equal, or the best one is the last of the budget."""
+def warn_of_scores(scores, best, n_stages, stages, patience):
+    """Warn if the scores are all equal, or the best one is near the end of the budget.
+
+    Near means that no more than a quarter of the patience has passed since, or of the
+    budget if that is smaller. Then further training usually finds a better stage.
+    """
     unit = stages.unit
+    n_since = len(scores) - 1 - best
+    ended_by_budget = len(scores) == n_stages > 1
     if len(scores) > 1 and all(score == scores[0] for score in scores):
         warn(
             f"All {len(scores)} scores of the validation data are equal, so that "
             f"the first {unit} is kept. Use a 'scoring' that tells the {unit}s "
             "apart, such as the default, or more validation data."
         )
-    elif 1 < n_stages == best + 1:
+    elif ended_by_budget and n_since <= min(patience, n_stages) // 4:
+        place = f"the last of {n_stages}: the score was still improving"
+        if n_since:
+            place = f"number {best + 1} of {n_stages}, shortly before the budget ended"
         warn(
-            f"The best {unit} is the last of {n_stages}: the score was still "
-            f"improving. A larger {stages.budget_name()} may give a better model.",
+            f"The best {unit} is {place}. A larger {stages.budget_name()} may give a "
+            "better model.",
             ConvergenceWarning,
         )
 

@@ -1,14 +1,8 @@
 """Skill scores: the penalized losses relative to those of the class frequencies."""
 
-import numpy as np
-
-from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._reduce import mean_loss
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import (
-    check_forecast,
-    check_options,
-    class_totals,
-)
+from sklearn_superior.metrics._validation import check_options
 
 __all__ = ["d2_penalized_brier_score", "d2_penalized_log_loss_score"]
 
@@ -62,6 +56,7 @@ def d2_penalized_brier_score(
     See Also
     --------
     penalized_brier_score_loss : The loss, with the formula.
+    get_scorer : ``get_scorer("d2_penalized_brier_score")`` is its scorer.
 
     Examples
     --------
@@ -73,15 +68,14 @@ def d2_penalized_brier_score(
     >>> d2_penalized_brier_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
     True
     """
-    return _d2_score(
-        RULES["brier"],
+    loss = check_options(RULES["brier"], penalty=penalty, ties=ties, d2=True)
+    return mean_loss(
+        loss,
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
     )
 
 
@@ -134,6 +128,7 @@ def d2_penalized_log_loss_score(
     See Also
     --------
     penalized_log_loss : The loss, with the formula.
+    get_scorer : ``get_scorer("d2_penalized_log_loss_score")`` is its scorer.
 
     Examples
     --------
@@ -145,36 +140,12 @@ def d2_penalized_log_loss_score(
     >>> d2_penalized_log_loss_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
     True
     """
-    return _d2_score(
-        RULES["log_loss"],
+    loss = check_options(RULES["log_loss"], penalty=penalty, ties=ties, d2=True)
+    return mean_loss(
+        loss,
         y_true,
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        penalty=penalty,
-        ties=ties,
     )
-
-
-def _d2_score(rule, y_true, y_proba, *, penalty, ties, **inputs):
-    """1 minus the loss over that of the class frequencies."""
-    losses = [check_options(rule, penalty=penalty, ties=ties)]
-    forecast = check_forecast(y_true, y_proba, **inputs)
-    sums = sum_losses(forecast, losses)
-    sums.check(forecast.label_error)
-    frequency = class_totals(forecast) / sums.weight
-    if np.count_nonzero(frequency) == 1:
-        raise ValueError(
-            "The d2 score is not defined when y_true holds a single class: the class "
-            "frequencies then are a perfect forecast."
-        )
-    # The forecast that always gives the frequencies, once for each class.
-    reference = check_forecast(
-        np.arange(len(frequency)),
-        np.broadcast_to(frequency, (len(frequency),) * 2),
-        sample_weight=frequency,
-    )
-    of_reference = sum_losses(reference, losses)
-    loss, reference_loss = sums.loss / sums.weight, of_reference.loss
-    return float(1 - loss / (reference_loss / of_reference.weight))

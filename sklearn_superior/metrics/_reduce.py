@@ -28,6 +28,7 @@ from sklearn_superior.metrics._validation import (
     check_forecast,
     check_labels,
     check_options,
+    class_totals,
     replace_proba,
     warn_of_column_order,
     weigh_classes,
@@ -201,13 +202,45 @@ def extremes(forecast):
 
 
 def mean_loss(loss, y_true, y_proba, *, class_weight=None, **inputs):
-    """Return the weighted mean of the losses of the samples, or their weighted sum."""
+    """Return the weighted mean of the losses of the samples, or what follows from it.
+
+    That is the weighted sum with ``normalize=False``, and the skill score with `d2`.
+    """
     forecast = check_forecast(y_true, y_proba, **inputs)
     if class_weight is not None:
         weigh_classes(forecast, class_weight)
     sums = sum_losses(forecast, [loss])
     sums.check(forecast.label_error)
-    return loss.finish(sums.losses[0], sums.weight)
+    (reference,) = _reference_losses(forecast, [loss])
+    return loss.finish(sums.losses[0], sums.weight, reference)
+
+
+def _reference_losses(forecast, losses):
+    """Return the mean losses that skill scores are relative to; 1.0 for other losses.
+
+    They are those of the forecast that always gives the class frequencies.
+    """
+    references = [1.0] * len(losses)
+    places = [k for k, loss in enumerate(losses) if loss.d2]
+    if not places:
+        return references
+    frequency = class_totals(forecast)
+    frequency = frequency / frequency.sum()
+    if np.count_nonzero(frequency) == 1:
+        raise ValueError(
+            "The d2 score is not defined when y_true holds a single class: the class "
+            "frequencies then are a perfect forecast."
+        )
+    # One row for each class, which weighs as often as the class occurs.
+    reference = check_forecast(
+        np.arange(len(frequency)),
+        np.broadcast_to(frequency, (len(frequency),) * 2),
+        sample_weight=frequency,
+    )
+    sums = sum_losses(reference, [losses[k] for k in places])
+    for k, total in zip(places, sums.losses, strict=True):
+        references[k] = total / sums.weight
+    return references
 
 
 def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
@@ -346,6 +379,7 @@ class PreparedLosses:
         sums = extremes(self._forecast)
         sums.check()
         self._weight = sums.weight
+        self._references = _reference_losses(self._forecast, losses)
         self._is_first = True
 
     def __call__(self, y_proba):
@@ -356,8 +390,10 @@ class PreparedLosses:
             sums.check()
             self._is_first = False
         return [
-            loss.finish(total, self._weight)
-            for loss, total in zip(self._losses, sums.losses, strict=True)
+            loss.finish(total, self._weight, reference)
+            for loss, total, reference in zip(
+                self._losses, sums.losses, self._references, strict=True
+            )
         ]
 
 

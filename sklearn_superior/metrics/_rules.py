@@ -44,6 +44,8 @@ class ScoringRule:
     best_wrong: float
     # The public function of the penalized loss; other names follow from it.
     loss_name: str
+    # The public function of its skill score, if there is one.
+    d2_name: str | None = None
     # Values of the `scale` option: factor as a function of n_classes.
     scales: Mapping[str, Callable[[int], float]] = field(
         default_factory=lambda: {"sum": lambda c: 1.0}
@@ -89,7 +91,8 @@ class Loss:
     """A rule with the options of its loss, as `check_options` returns it.
 
     `refined` is the loss after the best temperature, which has a prior of the scale
-    `prior_scale`, or none.
+    `prior_scale`, or none. `d2` is the skill score: 1 minus the mean loss over that of
+    a forecast that always gives the class frequencies.
     """
 
     rule: ScoringRule
@@ -99,9 +102,15 @@ class Loss:
     normalize: bool = True
     refined: bool = False
     prior_scale: float | None = PRIOR_SCALE
+    d2: bool = False
 
-    def finish(self, total, weight):
-        """Mean loss from the sum and the sum of weights; the sum if asked for."""
+    def finish(self, total, weight, reference=1.0):
+        """Return the mean loss from the sum and the sum of weights.
+
+        Or the sum if asked for, or the skill relative to the mean loss `reference`.
+        """
+        if self.d2:
+            return float(1 - total / weight / reference)
         return float(total / weight if self.normalize else total)
 
 
@@ -142,6 +151,7 @@ RULES = {
             worst_correct=lambda c: (c - 1) / c,
             best_wrong=1 / 2,
             loss_name="penalized_brier_score_loss",
+            d2_name="d2_penalized_brier_score",
             scales={
                 "sum": lambda c: 1.0,
                 "mean": lambda c: 1 / c,
@@ -155,6 +165,7 @@ RULES = {
             worst_correct=log,
             best_wrong=log(2),
             loss_name="penalized_log_loss",
+            d2_name="d2_penalized_log_loss_score",
         ),
         ScoringRule(
             name="spherical",

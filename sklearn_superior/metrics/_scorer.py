@@ -34,7 +34,7 @@ __all__ = [
 
 
 class _ScoreFunction:
-    """The loss of a rule as scorers call it.
+    """The loss of a rule as scorers call it, or its skill score.
 
     Tools of scikit-learn that take a scorer apart call it themselves:
     `LogisticRegressionCV` passes probabilities and labels, and with a single column
@@ -44,10 +44,13 @@ class _ScoreFunction:
     Parameters
     ----------
     name : str
-        Name of a rule, such as ``"refined_penalized_brier"``.
+        Name of a rule, such as ``"refined_penalized_brier"``; with ``"d2_"`` before it
+        that of its skill score.
     """
 
     def __init__(self, name):
+        self.is_d2 = name.startswith("d2_")
+        name = name.removeprefix("d2_")
         rule, self.penalty = find_rule(name, refined=True)
         self.rule_name, self.is_refined = rule.name, name.startswith("refined_")
 
@@ -58,6 +61,8 @@ class _ScoreFunction:
 
     @property
     def __name__(self):
+        if self.is_d2:
+            return self.rule.d2_name
         name = self.rule.loss_name if self.penalty else self.rule.plain_name
         return f"refined_{name}" if self.is_refined else name
 
@@ -67,13 +72,14 @@ class _ScoreFunction:
     @property
     def options(self):
         """Names of the options of the scorer."""
-        options = {"labels", "class_weight", *self.rule.options}
+        of_rule = ("penalty", "ties") if self.is_d2 else self.rule.options
+        options = {"labels", "class_weight", *of_rule}
         return options | {"prior_scale"} if self.is_refined else options
 
     def loss(self, **options):
         """Return the rule with the options of its loss, which are checked."""
-        options = {"penalty": self.penalty} | options
-        return check_options(self.rule, refined=self.is_refined, **options)
+        kind = {"refined": self.is_refined, "d2": self.is_d2}
+        return check_options(self.rule, **{"penalty": self.penalty} | options, **kind)
 
     def __call__(
         self,
@@ -86,7 +92,7 @@ class _ScoreFunction:
         class_weight=None,
         **options,
     ):
-        """Evaluate the loss of probabilities or of predicted labels."""
+        """Evaluate probabilities or predicted labels."""
         if pos_label is None and np.ndim(y_proba) == 1:
             labels, y_proba = _as_certain(y_true, y_proba, labels)
         elif labels is not None:
@@ -118,7 +124,9 @@ def _as_certain(y_true, predicted, labels):
 
 
 class _PenalizedScorer(ProbabilityScorer):
-    """Scorer of a penalized loss: the negated loss, so greater is better.
+    """Scorer of a penalized loss or of a skill score.
+
+    A loss is negated, so that greater is better.
 
     It takes the classes from the fitted estimator. A test fold that lacks a
     class is scored like any other, and a class that the estimator has never
@@ -144,7 +152,7 @@ class _PenalizedScorer(ProbabilityScorer):
     """
 
     def evaluate(self, estimator, X, y_true, predict_proba, options):
-        """Evaluate the loss of the estimator's predictions."""
+        """Evaluate the loss, or the score, of the estimator's predictions."""
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"{self.score_function.__name__} scores probabilities, but "
@@ -217,8 +225,8 @@ class _PenalizedScorer(ProbabilityScorer):
         def scores(y_proba):
             found = [0.0] * len(scorers)
             for prepared, fill, places in passes:
-                for place, loss in zip(places, prepared(fill(y_proba)), strict=True):
-                    found[place] = -loss
+                for place, value in zip(places, prepared(fill(y_proba)), strict=True):
+                    found[place] = scorers[place].sign * value
             return found
 
         return scores
@@ -257,7 +265,9 @@ def _classes_of(estimator):
 
 
 def _make_scorer(rule, **options):
-    return _PenalizedScorer(_ScoreFunction(rule), -1, options, "predict_proba")
+    function = _ScoreFunction(rule)
+    sign = 1 if function.is_d2 else -1
+    return _PenalizedScorer(function, sign, options, "predict_proba")
 
 
 neg_penalized_brier_scorer = _make_scorer("penalized_brier")
@@ -269,6 +279,8 @@ SCORERS = {
     f"neg_{prefix}{rule.plain_name.replace('score_loss', 'score')}": prefix + rule.name
     for prefix in ("penalized_", "refined_", "refined_penalized_")
     for rule in RULES.values()
+} | {
+    rule.d2_name: f"d2_penalized_{rule.name}" for rule in RULES.values() if rule.d2_name
 }
 
 
@@ -281,13 +293,15 @@ def get_scorer(name, **options):
         ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"`` or
         ``"neg_penalized_spherical_loss"``; after recalibration by the best temperature
         the same with ``"neg_refined_"`` or ``"neg_refined_penalized_"`` before the
-        name of the loss, as in ``"neg_refined_log_loss"``; the name of a rule such as
-        ``"brier"`` or ``"refined_penalized_brier"``; or any scoring string of
-        scikit-learn. A callable is returned as it is.
+        name of the loss, as in ``"neg_refined_log_loss"``; the skill scores
+        ``"d2_penalized_brier_score"`` and ``"d2_penalized_log_loss_score"``; the name
+        of a rule such as ``"brier"`` or ``"refined_penalized_brier"``; or any scoring
+        string of scikit-learn. A callable is returned as it is.
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``, and
-        for those after recalibration `prior_scale`, see `fit_temperature`.
+        for those after recalibration `prior_scale`, see `fit_temperature`. Skill scores
+        have no scale.
         With ``labels`` one can declare classes that some fold may not have at all,
         so that the number of classes, and with it the penalty, is the same in all.
         With ``class_weight="balanced"`` every class of the labels that are scored has

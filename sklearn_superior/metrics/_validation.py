@@ -80,6 +80,7 @@ def check_options(
     normalize=True,
     refined=False,
     prior_scale=PRIOR_SCALE,
+    d2=False,
 ):
     """Check the options of the loss of a rule; return them as a `Loss`."""
     is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
@@ -100,7 +101,8 @@ def check_options(
         )
     penalty = penalty if is_name else float(penalty)
     prior_scale = check_prior_scale(prior_scale) if refined else None
-    return Loss(rule, penalty, ties, scale, bool(normalize), refined, prior_scale)
+    normalize = bool(normalize)
+    return Loss(rule, penalty, ties, scale, normalize, refined, prior_scale, d2)
 
 
 def _is_nonnegative(value):

@@ -239,7 +239,8 @@ def _split(X, y, groups, cv, rng):
         carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
     folds = []
     for train, test in cv.split(X, y, groups):
-        train = as_numbers(train, len(y))
+        where = f"the training part of fold {len(folds)}"
+        train = as_numbers(train, len(y), where)
         if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
             raise ValueError(
                 "groups must leave at least two groups to train on, one of which "

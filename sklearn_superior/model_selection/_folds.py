@@ -47,9 +47,11 @@ def check_folds(folds, n_rows, names):
         raise ValueError("The 'cv' parameter must give at least one fold. Got none.")
     checked = []
     for fold, parts in enumerate(folds):
-        parts = [as_numbers(rows, n_rows) for rows in parts]
-        checked.append(parts)
-        named = list(zip(names, parts, strict=True))
+        named = [
+            (name, as_numbers(rows, n_rows, f"the {name} part of fold {fold}"))
+            for name, rows in zip(names, parts, strict=True)
+        ]
+        checked.append([rows for _, rows in named])
         for name, rows in named:
             if len(rows) == 0:
                 raise ValueError(
@@ -66,7 +68,27 @@ def check_folds(folds, n_rows, names):
     return checked
 
 
-def as_numbers(rows, n_rows):
-    """Return numbers from 0 up, also of negative numbers and of a mask."""
+def as_numbers(rows, n_rows, where):
+    """Return numbers from 0 up, also of negative numbers and of a mask.
+
+    `where` names the part of the fold, for the message.
+    """
     rows = np.asarray(rows)
-    return np.arange(n_rows)[rows if len(rows) else rows.astype(int)]
+    got = None
+    if rows.ndim != 1:
+        got = f"an array of the shape {rows.shape}"
+    elif len(rows) == 0:
+        rows = rows.astype(int)
+    elif rows.dtype.kind == "b":
+        got = None if len(rows) == n_rows else f"a mask of {len(rows)}"
+    elif rows.dtype.kind not in "iu":
+        got = f"values of the dtype {rows.dtype}"
+    else:
+        outside = rows[(rows < -n_rows) | (rows >= n_rows)]
+        got = f"{outside[0]}" if len(outside) else None
+    if got is not None:
+        raise ValueError(
+            f"The 'cv' parameter must give numbers of rows from {-n_rows} to "
+            f"{n_rows - 1}, or masks of {n_rows} values. Got {got} in {where}."
+        )
+    return np.arange(n_rows)[rows]

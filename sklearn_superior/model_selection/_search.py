@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,7 +29,11 @@ from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifi
 from sklearn_superior.model_selection._folds import split_in_two
 from sklearn_superior.model_selection._refit import find_temperature, train_on_all
 from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
-from sklearn_superior.model_selection._search_run import run_search, train_members
+from sklearn_superior.model_selection._search_run import (
+    describe,
+    run_search,
+    train_members,
+)
 from sklearn_superior.model_selection._settings import find_settings
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.utils._probabilistic import WrapperMixin
@@ -41,7 +46,8 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-_STATE = ("_own_classes",)  # what `fit` sets without the underscore at the end
+# What `fit` sets without the underscore at the end.
+_STATE = ("_own_classes", "_refit_error")
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
@@ -60,6 +66,11 @@ def _has_model(search):
             "This StagedSearchCV was made with refit=False, so that it has no model to "
             "predict with. Use refit='all' or 'folds', or train an estimator with "
             "best_params_ for best_iteration_ + 1 stages."
+        )
+    if hasattr(search, "_refit_error"):
+        raise AttributeError(
+            "This StagedSearchCV has no model to predict with, because its training on "
+            f"all rows failed. {search._refit_error}"
         )
     return True
 
@@ -139,7 +150,8 @@ class StagedSearchCV(
 
     error_score : "raise" or float, default=nan
         The score of a candidate that fails, with a warning. ``"raise"`` raises the
-        error. If all candidates fail, it is always raised.
+        error. If all candidates fail, it is always raised. If the training on all rows
+        fails, there is a warning as well, and the search is fitted without a model.
 
     verbose : int, default=0
         With 1, show progress: a bar if tqdm is installed, else lines.
@@ -179,7 +191,8 @@ class StagedSearchCV(
 
     cv_results_ : dict of ndarray
         As that of `GridSearchCV`, each candidate at its own best stage, and with
-        ``"best_iteration"`` and ``"n_iter"``.
+        ``"best_iteration"`` and ``"n_iter"``. As a data frame, its columns
+        ``["params", "mean_test_score", "best_iteration"]`` make a short table.
 
     estimators_ : list of estimator
         The models of the folds, with ``refit="folds"``.
@@ -313,14 +326,12 @@ class StagedSearchCV(
             best.best_iteration,
             model.stages.n_stages,
             model.stages,
+            self.n_iter_no_change,
         )
         if self.refit == "folds":
             self._average(best)
         elif self.refit:
-            start = perf_counter()
-            self.best_estimator_ = train_on_all(model, best, plan)
-            self._own_classes = model.columns_of(self.best_estimator_)
-            self.refit_time_ = perf_counter() - start
+            self._train_on_all(model, best, plan)
         callbacks.finished(
             lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
         )
@@ -360,8 +371,13 @@ class StagedSearchCV(
             self.tol,
             keeps_members=self.refit == "folds",
         )
-        for fold in range(len(plan.folds)):
-            for name in scorers:  # an error before anything is trained
+        for fold, (_, test) in enumerate(plan.folds):
+            for name, own in plan.weights.items():  # errors before training
+                if own is not None and not own[test].any():
+                    raise ValueError(
+                        "sample_weight must be positive for a test row of every fold. "
+                        f"Got only zeros in fold {fold}."
+                    )
                 plan.make_scorer(name, fold)
         _warn_of_missing_classes(plan)
         return plan
@@ -388,6 +404,24 @@ class StagedSearchCV(
         ]
         self.oof_proba_ = best.oof_proba
         self.temperature_ = find_temperature(self.calibration, plan, best)
+
+    def _train_on_all(self, model, best, plan):
+        start = perf_counter()
+        try:
+            self.best_estimator_ = train_on_all(model, best, plan)
+        except Exception as exc:  # what was searched for is there all the same
+            if self.error_score == "raise":
+                raise
+            self._refit_error = describe(exc)
+            warn(
+                "The training of the best candidate on all rows failed, so that the "
+                f"search is fitted without a model to predict with. {describe(exc)} "
+                "Use refit='folds', or another setting.",
+                FitFailedWarning,
+            )
+            return
+        self._own_classes = model.columns_of(self.best_estimator_)
+        self.refit_time_ = perf_counter() - start
 
     def _average(self, best):
         self.estimators_ = [estimator for estimator, _ in best.members]
@@ -493,12 +527,19 @@ def _requested(scorer, weight):
 
 
 def _warn_of_missing_classes(plan):
-    y = plan.data.y
-    missing = [np.setdiff1d(y[test], y[train]) for train, test in plan.folds]
+    y, weight = plan.data.y, plan.data.sample_weight
+
+    def classes(rows):
+        return y[rows] if weight is None else y[rows][weight[rows] > 0]
+
+    missing = [
+        np.setdiff1d(classes(test), classes(train)) for train, test in plan.folds
+    ]
     if any(map(len, missing)):
+        aside = "" if weight is None else " (rows of weight 0 do not count)"
         warn(
             f"The training part of {sum(len(m) > 0 for m in missing)} of "
-            f"{len(missing)} folds lacks classes of its test part: "
+            f"{len(missing)} folds lacks classes of its test part{aside}: "
             f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
-            "probability 0 there."
+            f"probability 0 there{'' if weight is None else ', or nearly so'}."
         )

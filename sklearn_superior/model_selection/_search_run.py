@@ -153,17 +153,27 @@ def _report(errors, settings, *, is_all, error_score):
     """Warn of candidates that failed; raise an error if all of them did."""
     if is_all:
         first = errors[min(errors)]
-        are_types = all(isinstance(error, TypeError) for error in errors.values())
-        raise (TypeError if are_types else ValueError)(
-            f"All {len(errors)} candidates failed. The first of them: "
-            f"{_describe(first)}"
-        ) from first
+        message = f"All {len(errors)} candidates failed. The first of them: "
+        kinds = {type(error) for error in errors.values()}
+        raise _make_error(kinds, message + describe(first)) from first
     for number in sorted(errors):
         warn(
             f"The candidate {settings[number]} failed. Its score is {error_score}. "
-            f"{_describe(errors[number])}",
+            f"{describe(errors[number])}",
             FitFailedWarning,
         )
+
+
+def _make_error(kinds, message):
+    """Return an error of the one kind; a `ValueError` if there are several."""
+    if len(kinds) == 1:
+        try:
+            error = next(iter(kinds))(message)
+            if str(error) == message:
+                return error
+        except TypeError:  # it is not made of a message alone
+            pass
+    return ValueError(message)
 
 
 def _try_candidate(number, estimator, plan):
@@ -174,7 +184,8 @@ def _try_candidate(number, estimator, plan):
         return number, None, picklable(exc)
 
 
-def _describe(error):
+def describe(error):
+    """Return the kind of an error, its message and its notes as sentences."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
 

@@ -14,6 +14,7 @@ from sklearn_superior.early_stopping._training import (
     all_or_nothing,
     calibrate,
     fit_in_stages,
+    names_validation_data,
     split_validation,
 )
 from sklearn_superior.neural_network._input import (
@@ -35,6 +36,7 @@ from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_ca
 _SCORE_ATTRIBUTES = (
     "best_iteration_",
     "best_score_",
+    "scorer_",
     "temperature_",
     "validation_scores_",
 )
@@ -167,13 +169,16 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         The trained network.
 
     best_iteration_ : int
-        Number of the best epoch, from 0. Only with early stopping, as the next two.
+        Number of the best epoch, from 0. Only with early stopping, as the next three.
 
     best_score_ : float
         Its score.
 
     validation_scores_ : ndarray of shape (n_iterations,)
         The score of each epoch.
+
+    scorer_ : callable
+        The scorer that `scoring` means.
 
     n_iter_ : int
         Number of epochs that were trained.
@@ -294,6 +299,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @names_validation_data
     @with_callbacks
     def fit(
         self,

@@ -149,7 +149,7 @@ def as_html(title, parts):
     environment.filters["cell_class"] = _cell_class
     environment.filters["base64"] = lambda png: base64.b64encode(png).decode()
     template = files("sklearn_superior.replication").joinpath("page.html.jinja")
-    return environment.from_string(template.read_text()).render(
+    return environment.from_string(template.read_text("utf-8")).render(
         title=title, parts=parts
     )
 

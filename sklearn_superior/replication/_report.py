@@ -41,7 +41,7 @@ def write_report(folder, home=None):
             f"{folder} has no records. Make some with `superior-replicate run`."
         )
     reasons = folder / _REASONS
-    text = reasons.read_text() if reasons.exists() else ""
+    text = reasons.read_text("utf-8") if reasons.exists() else ""
     parts = make_parts(records, damaged, text, home)
     return write_pages(folder / "report", "Superior scoring rules: replication", parts)
 

@@ -74,7 +74,7 @@ def read_paper_tables():
     """Return what the paper has: (quantity, data set, selection) -> rule -> mean."""
     text = files("sklearn_superior.replication").joinpath("paper_tables.csv")
     tables = {}
-    for row in csv.DictReader(text.read_text().splitlines()):
+    for row in csv.DictReader(text.read_text("utf-8").splitlines()):
         key = tuple(row.pop(name) for name in ("quantity", "dataset", "selection"))
         tables[key] = {rule: float(value) for rule, value in row.items()}
     return tables

@@ -123,8 +123,13 @@ class ProbabilityScorer(_BaseScorer):
 
     @property
     def score_function(self):
-        """The loss that it evaluates."""
+        """The loss or score that it evaluates."""
         return self._score_func
+
+    @property
+    def sign(self):
+        """1 if the function is a score, -1 if it is a loss."""
+        return self._sign
 
     @property
     def options(self):

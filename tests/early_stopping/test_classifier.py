@@ -17,10 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_superior.early_stopping import (
+    EarlyStoppingClassifier,
     Stages,
     register_stages,
 )
 from sklearn_superior.metrics import (
+    get_scorer,
     neg_penalized_brier_scorer,
     penalized_brier_score_loss,
     penalized_log_loss,
@@ -75,6 +77,18 @@ def test_stops_and_keeps_what_full_training_tells(name, kind, patience):
     assert_array_equal(
         model.predict(X_val), model.classes_[model.predict_proba(X_val).argmax(axis=1)]
     )
+
+
+def test_the_scorer_is_there():
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=3)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    assert repr(model.scorer_) == repr(get_scorer("neg_refined_penalized_log_loss"))
+    for scoring in ("penalized_brier", "f1_macro", neg_penalized_brier_scorer):
+        model.set_params(scoring=scoring).fit(X, y, X_val=X_val, y_val=y_val)
+        score = model.scorer_(model, X_val, y_val)
+        assert score == pytest.approx(model.best_score_)
+    assert model.scorer_ is neg_penalized_brier_scorer
 
 
 def n_epochs(network, X, y, n_most):

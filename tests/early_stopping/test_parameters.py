@@ -1,11 +1,14 @@
 """Bad parameters: what is wrong, what is allowed, what came."""
 
+import inspect
+
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.neural_network import CNNClassifier
@@ -85,3 +88,26 @@ def test_estimators_without_stages_say_why(estimator, message):
     X, y, _, _ = make_data("binary")
     with pytest.raises(TypeError, match=message):
         EarlyStoppingClassifier(estimator).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [EarlyStoppingClassifier(HistGradientBoostingClassifier()), CNNClassifier()],
+    ids=["booster", "network"],
+)
+@pytest.mark.parametrize("name", ["eval_set", "validation_data"])
+def test_names_of_other_libraries_for_validation_data(model, name):
+    X, y, X_val, y_val = make_data("binary")
+    message = f"fit has no {name!r}: pass the validation data as X_val= and y_val="
+    with pytest.raises(TypeError, match=message):
+        model.fit(X, y, **{name: [(X_val, y_val)]})
+    with pytest.raises(TypeError, match=message):
+        make_pipeline(model).fit(X, y, **{f"{type(model).__name__.lower()}__{name}": 1})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'X_vall'"):
+        model.fit(X, y, X_vall=X_val)
+    assert list(inspect.signature(model.fit).parameters)[:4] == [
+        "X",
+        "y",
+        "sample_weight",
+        "X_val",
+    ]

@@ -20,7 +20,13 @@ from sklearn_superior.early_stopping._scoring import (
     align_columns,
     check_scorer,
 )
-from sklearn_superior.metrics import _reduce, get_scorer, penalized_log_loss
+from sklearn_superior.metrics import (
+    _reduce,
+    d2_penalized_brier_score,
+    d2_penalized_log_loss_score,
+    get_scorer,
+    penalized_log_loss,
+)
 from sklearn_superior.metrics._reduce import sum_losses
 from sklearn_superior.metrics._rules import rule_names
 
@@ -277,3 +283,36 @@ def test_balanced_scores_choose_the_stage():
         for q in booster.staged_predict_proba(X)
     ]
     assert_allclose(staged_scores(booster, X, y, scoring=scorer), expected)
+
+
+@pytest.mark.parametrize(
+    "d2", [d2_penalized_brier_score, d2_penalized_log_loss_score], ids=["brier", "log"]
+)
+def test_early_stopping_by_skill_scores(d2):
+    X, y = load_iris(return_X_y=True)
+    X, rng = X[:, :2], np.random.default_rng(0)
+    weight = rng.random(75) + 0.1
+    model = EarlyStoppingClassifier(
+        GradientBoostingClassifier(n_estimators=15, random_state=0),
+        scoring=d2.__name__,
+        n_iter_no_change=15,
+    )
+    data = {"X_val": X[1::2], "y_val": y[1::2], "sample_weight_val": weight}
+    model.fit(X[::2], y[::2], **data)
+    direct = GradientBoostingClassifier(n_estimators=15, random_state=0)
+    scores = [
+        d2(y[1::2], y_proba, sample_weight=weight)
+        for y_proba in direct.fit(X[::2], y[::2]).staged_predict_proba(X[1::2])
+    ]
+    assert_allclose(model.validation_scores_, scores)
+    assert model.best_iteration_ == np.argmax(scores)
+    assert model.temperature_ == 1.0
+    # The validation data lacks a class, or has a single one.
+    lacks = y[1::2] != 1
+    data = {"X_val": X[1::2][lacks], "y_val": y[1::2][lacks]}
+    y_proba = model.fit(X[::2], y[::2], **data).predict_proba(data["X_val"])
+    expected = d2(data["y_val"], y_proba, labels=[0, 1, 2])
+    assert model.best_score_ == pytest.approx(expected)
+    data = {"X_val": X[1::2][:10], "y_val": y[1::2][:10]}
+    with pytest.raises(ValueError, match="d2 score is not defined"):
+        model.fit(X[::2], y[::2], **data)

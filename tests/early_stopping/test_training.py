@@ -22,7 +22,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.early_stopping import staged_scores
-from sklearn_superior.early_stopping._training import StagedModel
+from sklearn_superior.early_stopping._training import StagedModel, warn_of_scores
+from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.utils._rows import Rows
@@ -400,6 +401,45 @@ def test_a_best_stage_at_the_end_of_the_budget_warns():
     message = "The best stage is the last of 3: .* A larger max_iter may give a better"
     with pytest.warns(ConvergenceWarning, match=message):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("best", "n_stages", "patience", "warns"),
+    [
+        (99, 100, 20, "is the last of 100"),
+        (98, 100, 20, "is number 99 of 100"),
+        (94, 100, 20, "is number 95 of 100"),  # a quarter of the patience
+        (93, 100, 20, None),
+        (98, 100, 3, None),
+        (28, 30, 1000, "is number 29 of 30"),
+        (22, 30, 1000, "is number 23 of 30"),  # a quarter of the budget
+        (21, 30, 1000, None),
+        (1, 3, 20, None),
+        (0, 1, 20, None),
+    ],
+)
+def test_a_best_stage_near_the_end_of_the_budget_warns(best, n_stages, patience, warns):
+    scores = [-abs(k - best) for k in range(n_stages)]
+    stages = find_stages(HistGradientBoostingClassifier(max_iter=n_stages))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_scores(scores, best, n_stages, stages, patience)
+    if warns is None:
+        assert not caught
+        return
+    (warning,) = caught
+    assert warning.category is ConvergenceWarning
+    assert f"The best stage {warns}" in str(warning.message)
+    assert "A larger max_iter may give a better model" in str(warning.message)
+
+
+def test_training_that_ended_before_its_budget_does_not_warn():
+    """By Ctrl-C, or by itself as AdaBoost does."""
+    stages = find_stages(HistGradientBoostingClassifier(max_iter=100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_scores([0.1, 0.2, 0.3], 2, 100, stages, 20)
+        warn_of_scores([-abs(k - 96) for k in range(98)], 96, 100, stages, 20)
 
 
 def test_regressors_and_samplers_are_refused_by_name():

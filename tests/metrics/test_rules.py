@@ -20,7 +20,7 @@ import sklearn_superior
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.metrics._rules import RULES, find_rule
 from sklearn_superior.metrics._scorer import SCORERS
-from tests.metrics.forecasts import LOSSES, SAMPLES, simplex_grid
+from tests.metrics.forecasts import D2_SCORES, LOSSES, SAMPLES, simplex_grid
 
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 ROOT = Path(sklearn_superior.__file__).parents[1]
@@ -302,6 +302,8 @@ def test_names_in_the_table_are_those_of_the_functions():
         assert LOSSES[name].__name__ == rule.loss_name
     for name in ("brier", "log_loss", "spherical"):
         assert SAMPLES[name].__name__ == RULES[name].samples_name
+    d2_names = {rule.name: rule.d2_name for rule in RULES.values() if rule.d2_name}
+    assert d2_names == {name: d2.__name__ for name, d2 in D2_SCORES.items()}
     scored = {get_scorer(name).score_function.rule.name for name in SCORERS}
     assert scored == set(RULES)
 

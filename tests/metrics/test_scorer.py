@@ -53,7 +53,7 @@ from sklearn_superior.metrics import (
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._scorer import SCORERS as NAMES
 from tests.logistic_path import logistic_path, path_scores
-from tests.metrics.forecasts import LOSSES
+from tests.metrics.forecasts import D2_SCORES, LOSSES
 
 SCORING = {
     name.removeprefix("penalized_"): scoring
@@ -62,6 +62,7 @@ SCORING = {
 }
 SCORERS = {name: get_scorer(name) for name in NAMES}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+d2_scores = pytest.mark.parametrize("d2", D2_SCORES.values(), ids=D2_SCORES)
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -146,6 +147,87 @@ def test_cross_validation_by_groups_where_folds_lack_classes():
         )
 
 
+@d2_scores
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+@pytest.mark.parametrize("name_labels", [False, True])
+def test_d2_scorers_are_the_functions(d2, data, name_labels):
+    X, y = data
+    X, y = X[:, :2], text(y) if name_labels else y
+    model = GaussianNB().fit(X, y)
+    proba = model.predict_proba(X)
+    if len(model.classes_) == 2:  # what scikit-learn hands to scorers
+        proba = proba[:, 1]
+    scorer = get_scorer(d2.__name__)
+    assert scorer(model, X, y) == d2(y, proba)
+    assert scorer._sign == 1
+    assert repr(scorer) == repr(make_scorer(d2, response_method="predict_proba"))
+    weight = np.arange(len(y)) % 5
+    expected = d2(y, proba, sample_weight=weight)
+    assert scorer(model, X, y, sample_weight=weight) == expected
+    assert pickle.loads(pickle.dumps(scorer))(model, X, y) == d2(y, proba)
+    prepared = scorer.prepare_all([scorer], model.classes_, y, weight)
+    for _ in range(2):
+        assert_allclose(prepared(model.predict_proba(X)), [expected], rtol=1e-12)
+    options = {"penalty": "minimal", "ties": "split"}
+    with_options = get_scorer(d2.__name__, **options)
+    assert with_options(model, X, y) == d2(y, proba, **options)
+
+
+@d2_scores
+def test_d2_scorers_weigh_classes(d2):
+    X, y = IRIS[0][UNEVEN, :2], IRIS[1][UNEVEN]
+    model = GaussianNB().fit(X, y)
+    weight = np.arange(len(y)) % 4 + 0.5
+    balanced = weight * (weight.sum() / (3 * np.bincount(y, weight)))[y]
+    for own, of_class in (
+        ("balanced", balanced),
+        ({0: 0.5, 2: 10.0}, weight * np.array([0.5, 1.0, 10.0])[y]),
+    ):
+        scorer = get_scorer(d2.__name__, class_weight=own)
+        expected = d2(y, model.predict_proba(X), sample_weight=of_class)
+        assert_allclose(scorer(model, X, y, sample_weight=weight), expected)
+        prepared = scorer.prepare_all([scorer], model.classes_, y, weight)
+        assert_allclose(prepared(model.predict_proba(X)), [expected])
+
+
+@d2_scores
+def test_d2_scorers_where_a_fold_lacks_a_class(d2):
+    X, y = IRIS[0][:, :2], IRIS[1]
+    model = GaussianNB().fit(X, y)
+    rows = y != 1
+    scorer = get_scorer(d2.__name__)
+    expected = d2(y[rows], model.predict_proba(X[rows]), labels=[0, 1, 2])
+    assert scorer(model, X[rows], y[rows]) == expected
+    prepared = scorer.prepare_all([scorer], model.classes_, y[rows])
+    assert_allclose(prepared(model.predict_proba(X[rows])), [expected])
+    # One class only: the class frequencies are a perfect forecast.
+    message = "d2 score is not defined when y_true holds a single class"
+    with pytest.raises(ValueError, match=message):
+        scorer(model, X[:50], y[:50])
+    with pytest.raises(ValueError, match=message):
+        scorer.prepare_all([scorer], model.classes_, y[:50])
+
+
+@d2_scores
+def test_d2_scorers_in_tools_of_scikit_learn(d2):
+    X, y = IRIS[0][:, :2], IRIS[1]
+    scorer = get_scorer(d2.__name__)
+    plain = make_scorer(d2, response_method="predict_proba")
+    for tool in (
+        lambda scoring: cross_val_score(GaussianNB(), X, y, scoring=scoring),
+        lambda scoring: (
+            GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 0.1]}, scoring=scoring)
+            .fit(X, y)
+            .cv_results_["mean_test_score"]
+        ),
+    ):
+        assert_allclose(tool(scorer), tool(plain))
+    options = {"labels", "class_weight", "penalty", "ties"}
+    assert scorer.score_function.options == options
+    with pytest.raises(TypeError, match=r"options of 'd2_.*Got \['scale'\]"):
+        get_scorer(d2.__name__, scale="half")
+
+
 class Hard(GaussianNB):
     """Gives whole numbers as probabilities."""
 
@@ -209,7 +291,7 @@ def test_get_scorer_returns_new_scorers_or_those_of_scikit_learn():
     )
     assert get_scorer("neg_penalized_log_loss") is not neg_penalized_log_loss_scorer
     assert get_scorer(neg_penalized_log_loss_scorer) is neg_penalized_log_loss_scorer
-    message = r"'name' parameter must be one of \['neg_penalized_brier.*Got 'pbs'"
+    message = r"'name' parameter must be one of \['d2_penalized_brier.*Got 'pbs'"
     with pytest.raises(ValueError, match=message):
         get_scorer("pbs")
 
@@ -569,6 +651,9 @@ names = get_scorer_names()
 m.register_scorers()
 assert names == get_scorer_names()
 assert {"neg_penalized_log_loss", "neg_penalized_spherical_loss"} <= set(names)
+for d2 in ("d2_penalized_brier_score", "d2_penalized_log_loss_score"):
+    scores = cross_val_score(GaussianNB(), X, y, scoring=d2)
+    assert (scores > 0.5).all() and (scores <= 1).all()
 
 score = cross_val_score(GaussianNB(), X, y, scoring=name)
 assert (score == cross_val_score(

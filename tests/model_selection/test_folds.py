@@ -19,8 +19,8 @@ def test_masks_and_negative_numbers_become_numbers():
     ((train, test),) = check_folds([(mask, ~mask)], 4, PARTS)
     assert_array_equal(train, [0, 2])
     assert_array_equal(test, [1, 3])
-    assert_array_equal(as_numbers([-1, 0], 4), [3, 0])
-    assert len(as_numbers([], 4)) == 0
+    assert_array_equal(as_numbers([-1, 0], 4, "a part"), [3, 0])
+    assert len(as_numbers([], 4, "a part")) == 0
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,15 @@ def test_masks_and_negative_numbers_become_numbers():
         ([([0, 1], [])], "must give a test part in every fold. Got none in fold 0"),
         ([([0], [1]), ([], [1])], "must give a training part.*none in fold 1"),
         ([([0, 1], [1, -4])], "the training and the test part share 2 rows"),
+        (
+            [([0, 1], [2, 4])],
+            "'cv' .* from -4 to 3, .* Got 4 in the test part of f",
+        ),
+        ([([0], [1]), ([-5], [1])], "Got -5 in the training part of fold 1"),
+        ([([True, False], [2, 3])], "Got a mask of 2 in the training part"),
+        ([([0.0, 1.0], [2, 3])], "Got values of the dtype float64 in the training"),
+        ([([[0, 1]], [2, 3])], r"Got an array of the shape \(1, 2\) in the training"),
+        ([(["a"], [2, 3])], "Got values of the dtype <U1 in the training part of f"),
     ],
 )
 def test_folds_that_are_refused(folds, message):

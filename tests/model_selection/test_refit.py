@@ -1,10 +1,12 @@
 """The temperature, and the model that is trained on all rows."""
 
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import StratifiedKFold
 
 from sklearn_superior.model_selection import StagedSearchCV
@@ -62,6 +64,63 @@ def test_a_refit_that_goes_astray_warns():
     model = Diverging(n_estimators=15, random_state=0)
     with pytest.warns(UserWarning, match="its training has gone astray.*refit='folds'"):
         StagedSearchCV(model, cv=CV).fit(X, y)
+
+
+class FailingOnAll(GradientBoostingClassifier):
+    """Cannot be trained on all rows, or has no probabilities then."""
+
+    def fit(self, X, y, **options):
+        self.n_seen_ = len(X)
+        if len(X) == 300 and self.max_depth == 1:
+            raise FloatingPointError("the weights are not finite")
+        return super().fit(X, y, **options)
+
+    def predict_proba(self, X):
+        y_proba = super().predict_proba(X)
+        return y_proba * np.nan if self.n_seen_ == 300 else y_proba
+
+
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [
+        (1, "FloatingPointError: the weights are not finite"),
+        (2, "ValueError: The model that would be kept does not predict as it did"),
+    ],
+)
+def test_a_refit_that_fails_leaves_the_search(depth, reason):
+    X, y = data("binary")
+    model = FailingOnAll(n_estimators=5, max_depth=depth, random_state=0)
+    search = StagedSearchCV(model, {"learning_rate": [0.1, 0.2]}, cv=CV)
+    with pytest.warns(FitFailedWarning, match=f"on all rows failed.*{reason}.*'folds'"):
+        search.fit(X, y)
+    peer = StagedSearchCV(
+        small(n_estimators=5, max_depth=depth), search.param_grid, cv=CV, refit=False
+    ).fit(X, y)
+    assert search.best_params_ == peer.best_params_
+    assert search.best_score_ == peer.best_score_
+    np.testing.assert_array_equal(search.oof_proba_, peer.oof_proba_)
+    assert search.temperature_ == peer.temperature_
+    for name in ("best_estimator_", "refit_time_", "predict", "predict_proba", "score"):
+        assert not hasattr(search, name)
+    for copied in (search, pickle.loads(pickle.dumps(search))):
+        with pytest.raises(AttributeError) as caught:
+            copied.predict(X)
+        assert reason in str(caught.value.__cause__)
+    with pytest.raises(AttributeError, match="refit=False"):
+        raise_cause(search.set_params(refit=False), X)
+    # The models of the folds are not in danger, and the next fit starts anew.
+    assert search.set_params(refit="folds").fit(X, y).predict(X).shape == (300,)
+    kind = FloatingPointError if depth == 1 else ValueError
+    with pytest.raises(kind):
+        search.set_params(refit="all", error_score="raise").fit(X, y)
+    assert len(search.estimators_) == 3  # as it was before
+
+
+def raise_cause(search, X):
+    try:
+        search.predict(X)
+    except AttributeError as exc:
+        raise exc.__cause__ from None
 
 
 def test_a_class_without_weight_in_training_says_nothing_of_the_temperature():

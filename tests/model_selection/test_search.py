@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.metrics import (
+    d2_penalized_brier_score,
     fit_temperature,
     get_scorer,
     penalized_brier_score_loss,
@@ -89,7 +90,7 @@ def brute_force(name, X, y, folds, patience, loss=penalized_brier_score_loss):
     return scores[: stopper.n_iter], stopper.best_iteration, oof
 
 
-@pytest.mark.filterwarnings("ignore:The best .* is the last of")
+@pytest.mark.filterwarnings("ignore:The best .* may give a better model")
 @pytest.mark.parametrize("kind", ["binary", "five"])
 @pytest.mark.parametrize(
     "name",
@@ -286,6 +287,19 @@ def test_several_scorers_of_which_the_first_chooses():
     assert "rank_test_accuracy" in listed.fit(X, y).cv_results_
 
 
+def test_search_by_a_skill_score():
+    X, y = data()
+    scoring = ["d2_penalized_brier_score", "neg_penalized_brier_score"]
+    search = StagedSearchCV(small(), cv=CV, scoring=scoring, refit=False).fit(X, y)
+    for fold, (_, test) in enumerate(CV.split(X, y)):
+        y_proba = search.oof_proba_[test]
+        expected = d2_penalized_brier_score(y[test], y_proba, labels=search.classes_)
+        found = search.cv_results_[f"split{fold}_test_d2_penalized_brier_score"][0]
+        assert found == pytest.approx(expected)
+    expected = search.cv_results_["mean_test_d2_penalized_brier_score"][0]
+    assert search.best_score_ == expected > 0
+
+
 def test_ada_boost_that_ends_by_itself_is_represented_by_its_last_stage():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(120, 3))
@@ -425,6 +439,37 @@ def test_metadata_routing_decides_who_gets_the_weights():
     assert_array_equal(search.stage_scores_[0], plain.stage_scores_[0])
     expected = np.average(X, axis=0, weights=weight)
     assert_allclose(inside.best_estimator_[0].mean_, expected)
+
+
+def test_rows_of_weight_zero_do_not_count_as_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
+    parts = np.arange(45), np.arange(45, 90)
+    search = StagedSearchCV(small(n_estimators=3), cv=[parts], refit=False)
+    # The training part knows class 2 by rows of weight 0 only.
+    weight = np.where((y == 2) & (np.arange(90) < 45), 0.0, 1.0)
+    message = r"1 of 1 folds lacks classes of its test part \(rows of weight 0.*\[2\]"
+    with pytest.warns(UserWarning, match=message):
+        search.fit(X, y, sample_weight=weight)
+    assert (search.oof_proba_[45:, 2] < 1e-6).all()
+    # The test part has class 2 in rows of weight 0 only: nothing is missing.
+    y[:45] = np.arange(45) % 2
+    weight = np.where(y == 2, 0.0, 1.0)
+    search.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", ["accuracy", "log_loss"]])
+def test_a_fold_without_weight_is_named(scoring):
+    X, y = data("binary")
+    weight = np.ones(300)
+    parts = np.array_split(np.arange(300), 3)
+    folds = [(np.setdiff1d(np.arange(300), test), test) for test in parts]
+    weight[parts[1]] = 0
+    message = "sample_weight must be positive for a test row of every fold.*in fold 1"
+    with pytest.raises(ValueError, match=message):
+        StagedSearchCV(small(), cv=folds, scoring=scoring).fit(
+            X, y, sample_weight=weight
+        )
 
 
 @pytest.mark.parametrize("name", ["GradientBoosting", "XGBoost", "LightGBM", "MLP"])

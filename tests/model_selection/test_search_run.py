@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils._param_validation import InvalidParameterError
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
@@ -125,6 +126,41 @@ def test_candidates_and_folds_in_parallel_give_the_same(refit):
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     folds = StagedSearchCV(small(max_depth=2), cv=CV, refit=refit, n_jobs=2).fit(X, y)
     assert_array_equal(folds.stage_scores_[0], one.stage_scores_[1])
+
+
+class NeedsTwoArgumentsError(RuntimeError):
+    """Cannot be made from a message alone."""
+
+    def __init__(self, message, code):
+        super().__init__(message, code)
+
+
+class Refusing(GradientBoostingClassifier):
+    """Always fails, by the error that its parameter names."""
+
+    def fit(self, X, y, **options):
+        if self.max_depth == 8:
+            raise NeedsTwoArgumentsError("depth 8", 1)
+        raise {6: TypeError, 7: MemoryError}[self.max_depth](f"depth {self.max_depth}")
+
+
+@pytest.mark.parametrize(
+    ("model", "grid", "kind", "message"),
+    [
+        (small(), {"learning_rate": [-1, -2]}, InvalidParameterError, "learning_rate"),
+        (small(), {"max_depth": ["a", "b"]}, InvalidParameterError, "max_depth"),
+        (Refusing(), {"max_depth": [6, 6]}, TypeError, "TypeError: depth 6"),
+        (Refusing(), {"max_depth": [7, 7]}, MemoryError, "depth 7"),
+        (Refusing(), {"max_depth": [6, 7]}, ValueError, "depth 6"),
+        (Refusing(), {"max_depth": [8, 8]}, ValueError, "TwoArgumentsError.*depth 8"),
+    ],
+)
+def test_the_error_of_all_candidates_keeps_its_type(model, grid, kind, message):
+    X, y = data("binary", 60)
+    with pytest.raises(kind, match=f"All 2 candidates failed.*{message}") as caught:
+        StagedSearchCV(model, grid, cv=CV).fit(X, y)
+    assert caught.type is kind
+    assert caught.value.__cause__ is not None
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

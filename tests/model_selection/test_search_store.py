@@ -27,6 +27,16 @@ CV = StratifiedKFold(3)
 GRID = {"max_depth": [1, 2, 3]}
 
 
+class WritesAFile:
+    """Would write a file if it were unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.write_text, (self.path, "owned")
+
+
 def data():
     X, y, _, _ = make_data("five")
     return X, y
@@ -294,3 +304,21 @@ def test_what_metadata_routing_asks_for_is_part_of_a_search(tmp_path):
         assert fit(True, resume=True).best_score_ == first.best_score_
         with pytest.raises(ValueError, match="What differs: metadata routing"):
             fit(False, resume=True)
+
+
+def test_code_in_a_candidate_is_not_run(tmp_path):
+    victim, folder = tmp_path / "victim", tmp_path / "search"
+    X, y = data()
+    search = make_search(folder, {"max_depth": [1]}).fit(X, y)
+    (path,) = folder.glob("candidate-*.npz")
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    evil = np.array([WritesAFile(victim)], dtype=object)
+    for name in arrays:
+        np.savez(path, **arrays | {name: evil})
+        with pytest.raises(ValueError, match="npz is damaged or not a candidate"):
+            clone(search).fit(X, y)
+        assert not victim.exists()
+    with np.load(path, allow_pickle=True) as archive:
+        assert archive[name].shape == (1,)
+    assert victim.exists()  # it would work

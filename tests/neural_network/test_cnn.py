@@ -120,6 +120,7 @@ def test_the_history_has_a_value_for_each_epoch(data):
     assert not hasattr(last, "best_iteration_")
     refitted = model.set_params(early_stopping=False, max_iter=3).fit(X, y)
     assert not hasattr(refitted, "best_score_")
+    assert not hasattr(refitted, "scorer_")
     np.testing.assert_array_equal(weights(refitted), weights(last))
 
 

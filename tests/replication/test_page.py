@@ -1,6 +1,8 @@
 """Pages as Markdown and as HTML."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -61,3 +63,20 @@ def test_numbers_have_a_sign_and_missing_ones_a_dash():
     assert signed(math.nan) == "–"
     assert interval(-1, 2, 0) == "−1 to +2"
     assert interval(math.nan, math.nan) == "–"
+
+
+def test_files_of_the_package_are_read_as_utf_8():
+    """Whatever the encoding of the machine is."""
+    code = (
+        "from sklearn_superior.replication import _page, _results;"
+        "_page.as_html('title', []);"
+        "_results.read_paper_tables()"
+    )
+    modules = ["datasets._download", "replication._page", "replication._results"]
+    options = ["-X", "warn_default_encoding"]
+    for module in modules:
+        options += ["-W", f"error::EncodingWarning:sklearn_superior.{module}"]
+    run = subprocess.run(
+        [sys.executable, *options, "-c", code], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr

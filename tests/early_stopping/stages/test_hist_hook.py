@@ -1,5 +1,6 @@
 """Fails loudly when HistGradientBoostingClassifier changes inside."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +65,15 @@ def test_a_class_that_cannot_be_hooked_is_found_out():
             return False
 
     assert not _hist_hook.hist_hook_works(Deaf)
+
+
+class Warns(HistGradientBoostingClassifier):
+    """Warns as a library does, say of the number of cores."""
+
+    def fit(self, X, y, **options):
+        warnings.warn("cores cannot be counted", stacklevel=2)
+        return super().fit(X, y, **options)
+
+
+def test_a_warning_that_is_an_error_does_not_count_as_a_change():
+    assert _hist_hook.hist_hook_works(Warns)
