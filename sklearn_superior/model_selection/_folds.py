@@ -11,7 +11,14 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 def find_splitter(cv, y, groups):
     """Return the splitter that `cv` means; with groups, folds keep them together."""
     if groups is not None and (cv is None or isinstance(cv, Integral)):
-        cv = StratifiedGroupKFold(5 if cv is None else cv)
+        n_folds, n_groups = 5 if cv is None else cv, len(np.unique(groups))
+        if n_folds > n_groups:
+            raise ValueError(
+                "The 'cv' parameter must be at most the number of groups, because a "
+                f"group stays in one fold: there are {n_groups} groups. Got {cv}"
+                f"{', which means 5 folds' if cv is None else ''}."
+            )
+        cv = StratifiedGroupKFold(n_folds)
     return check_cv(cv, y, classifier=True)
 
 

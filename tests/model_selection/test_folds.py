@@ -49,7 +49,17 @@ def test_folds_that_are_refused(folds, message):
 def test_groups_choose_a_splitter_that_keeps_them_together():
     y = np.arange(10) % 2
     assert isinstance(find_splitter(None, y, None), StratifiedKFold)
-    assert isinstance(find_splitter(None, y, y), StratifiedGroupKFold)
-    assert find_splitter(3, y, y).get_n_splits() == 3
+    groups = np.arange(10) // 2
+    assert isinstance(find_splitter(None, y, groups), StratifiedGroupKFold)
+    assert find_splitter(3, y, groups).get_n_splits() == 3
     own = KFold(4)
-    assert find_splitter(own, y, y) is own
+    assert find_splitter(own, y, groups) is own
+
+
+@pytest.mark.parametrize(
+    ("cv", "got"), [(None, "Got None, which means 5 folds"), (4, "Got 4")]
+)
+def test_more_folds_than_groups(cv, got):
+    y = np.arange(12) % 2
+    with pytest.raises(ValueError, match=f"'cv' .* there are 3 groups. {got}"):
+        find_splitter(cv, y, np.arange(12) % 3)
