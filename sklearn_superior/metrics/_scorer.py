@@ -322,7 +322,9 @@ def get_scorer(name, **options):
     -----
     A model that is trained with ``class_weight="balanced"`` should be judged in the
     same way: its probabilities are those of balanced classes, which an unweighted
-    score counts as wrong.
+    score counts as wrong. The temperature knows no class weights: use
+    ``calibration=None`` then, or give weights of rows to `fit` instead, which count in
+    training, in the score and in the temperature.
 
     Examples
     --------

@@ -116,9 +116,9 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         A channel that is constant there up to rounding only gets mean 0.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, in training and in the validation score: numbers from 0
-        up, and 1 for a class that a dict does not name. ``"balanced"`` weighs by the
-        frequencies of the classes in the training part.
+        Weights of the classes, in training, in the validation score and in the
+        temperature: numbers from 0 up, and 1 for a class that a dict does not name.
+        ``"balanced"`` weighs by the frequencies of the classes in the training part.
 
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
