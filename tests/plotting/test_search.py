@@ -91,3 +91,13 @@ def test_one_fold_has_no_band_and_no_parameters_a_name():
     single = StagedSearchCV(model, cv=3, refit=False).fit(X, y).plot()
     (text,) = single.ax_.get_legend().get_texts()
     assert text.get_text() == "the estimator as it is"
+
+
+def test_the_legend_stays_in_the_figure():
+    labels = [f"learning_rate=0.5, max_depth={k}" for k in range(3)]
+    display = StagedSearchDisplay([np.ones((4, 1))] * 3, [2] * 3, labels).plot()
+    display.figure_.draw_without_rendering()
+    legend, figure = display.ax_.get_legend().get_window_extent(), display.figure_.bbox
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.width
+    assert legend.y1 <= figure.height
