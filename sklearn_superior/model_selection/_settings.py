@@ -56,8 +56,8 @@ def warn_of_budgets(estimators, settings):
             warn(
                 f"The 'param_grid' parameter holds several values of {name}: "
                 f"{', '.join(map(str, sorted(values)))}. StagedSearchCV chooses the "
-                "number of stages by itself, up to this budget, and a smaller budget as "
-                "a rule trains the same stages again. Give the largest value alone."
+                "number of stages by itself, up to this budget, and a smaller budget "
+                "as a rule trains the same stages again. Give the largest value alone."
             )
             return
 
