@@ -61,7 +61,8 @@ def with_absolute_links(text, address, tag):
         kind = "raw" if match[1] == "!" else "blob"
         return f"{match[1]}[{match[2]}]({address}/{kind}/{tag}/{match[3]})"
 
-    return re.sub(r"(!?)\[([^]]*)\]\((?!https?://|#)([^)\s]+)\)", absolute, text)
+    text = re.sub(r"(!?)\[([^]]*)\]\((?!https?://|#)([^)\s]+)\)", absolute, text)
+    return re.sub(r'src="(?!https?://)', f'src="{address}/raw/{tag}/', text)
 
 
 def main(tag, address):

@@ -143,12 +143,12 @@ def test_what_is_missing_for_a_release(
 def test_links_of_the_readme_become_absolute(prepare_release):
     readme = (ROOT / "README.md").read_text("utf-8")
     text = prepare_release.with_absolute_links(readme, ADDRESS, "v1.2.0")
-    assert f"]({ADDRESS}/raw/v1.2.0/doc/_static/superior.png)" in text
+    assert f'src="{ADDRESS}/raw/v1.2.0/doc/_static/superior.png"' in text
     assert f"[questions]({ADDRESS}/blob/v1.2.0/doc/faq.rst)" in text
-    links = re.findall(r"\]\(([^)\s]+)\)", text)
-    assert links
-    assert all(link.startswith("https://") for link in links)
-    for link in re.findall(r"\]\(([^)\s]+)\)", readme):
+    links = re.compile(r"(?:\]\(|src=\")([^)\s\"]+)")
+    assert links.findall(text)
+    assert all(link.startswith("https://") for link in links.findall(text))
+    for link in links.findall(readme):
         assert (ROOT / link).exists(), link
 
 
