@@ -27,6 +27,7 @@ PROJECTS = {
             "function sklearn.metrics.log_loss",
             "function sklearn.metrics.make_scorer",
             "function sklearn.model_selection.cross_val_predict",
+            "function sklearn.utils.class_weight.compute_sample_weight",
         ],
     ),
     "numpy": (
