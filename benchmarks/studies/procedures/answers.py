@@ -39,8 +39,8 @@ _CHANGES = {
     "changes macro F1 by",
     "H2": "on signals, choosing the stage by PBS instead of the Brier score changes "
     "macro F1 by",
-    "H3": "the default of early stopping (refined PLL, patience 20, recalibrated) "
-    "instead of the former one (PBS, patience 10) changes the log loss by",
+    "H3": "early stopping by refined PLL with a patience of 20, recalibrated, instead "
+    "of PBS with a patience of 10 changes the log loss by",
     "H4": "on tables, choosing the stage by refined PLL instead of the log loss "
     "changes macro F1 by",
     "H5": 'StagedSearchCV with refit="all" instead of early stopping changes the log '
@@ -142,7 +142,8 @@ def say_how(study):
         "sign-flip test, adjusted for five tests by Holm's method; a hypothesis holds "
         "if it is below 0.05. Per cent are 100 times the logarithm of a ratio: −10 "
         "means 9.5 % less, −50 means 39 % less. Plan and analysis were committed "
-        "before the first training."
+        "before the first training. The default of early stopping means, on this page, "
+        "the one at that time: refined PLL with a patience of 20."
     )
 
 

@@ -275,7 +275,7 @@ def show_tuned(study):
         Heading(2, "Which rule to tune by?"),
         Paragraph(
             "LightGBM with 27 settings. StagedSearchCV chooses setting and stage, once "
-            " by refined PLL and once by the log loss; both are recalibrated. "
+            "by refined PLL and once by the log loss; both are recalibrated. "
             "Refined PLL against the log loss:"
         ),
         Table(header, [*lines, ["mean over units", *pooled]]),

@@ -55,7 +55,7 @@ def test_the_page_begins_with_five_sentences(parts):
         "loss changes macro F1 by +2.71 points (+2.29 to +3.14; 8 units; adjusted p "
         "0.008)."
     )
-    assert sentences[2].startswith("H3 holds: the default of early stopping")
+    assert sentences[2].startswith("H3 holds: early stopping by refined PLL")
     assert "nats; 20 units; adjusted p below 0.001)." in sentences[2]
     assert sentences[3].endswith("less than the margin of 0.5.")
 
