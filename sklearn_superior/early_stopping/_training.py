@@ -42,6 +42,7 @@ from sklearn_superior.early_stopping._parameters import (
 )
 from sklearn_superior.early_stopping._run import fit_in_stages, warn_of_scores
 from sklearn_superior.early_stopping._scoring import (
+    DEFAULT_SCORING,
     StageScorer,
     StageScorers,
     align_columns,
@@ -55,6 +56,7 @@ from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.early_stopping.stages._base import set_seeds
 
 __all__ = [
+    "DEFAULT_SCORING",
     "STOPPING_CONSTRAINTS",
     "NoStableIdentityError",
     "StageScorer",

@@ -164,7 +164,8 @@ class StoppingRuleComparison:
     >>> row["selection"], row["iteration"], row["test_score"]
     ('CP', 1, 0.7)
 
-    Printed, it says which rules can be told apart:
+    Printed, it says which rules are better or worse than the first one, and what to
+    use. Its p-values are adjusted for the number of rules by Holm's method:
 
     >>> print(comparison)
     Judge: target on the test parts of 1 fold, greater is better.
@@ -199,7 +200,7 @@ class StoppingRuleComparison:
         )
 
     def __str__(self):
-        """Return judge and baseline, and for each other rule whether it differs."""
+        """Return judge and baseline, each other rule beside it, and what to use."""
         return in_words(self) if self.trajectories else repr(self)
 
     @cached_property
@@ -272,10 +273,11 @@ class StoppingRuleComparison:
             the main columns, and `to_frame` gives all of them. `mean` and `std` are
             those of the judge on the test part, and `difference` is the mean of the
             paired differences to the baseline, with a 95 % interval from `low` to
-            `high` and a `p_value`. `wins`, `ties` and `losses` count the differences,
-            `n_folds` the folds that have any. `regret` is the mean distance to the
-            stage that is best on the test part. `correlation` and what follows is the
-            same for the correlation of the rule with the target.
+            `high` and a `p_value`, which is not adjusted for the number of rules: the
+            printed comparison shows adjusted ones. `wins`, `ties` and `losses` count
+            the differences, `n_folds` the folds that have any. `regret` is the mean
+            distance to the stage that is best on the test part. `correlation` and what
+            follows is the same for the correlation of the rule with the target.
 
         Notes
         -----

@@ -9,7 +9,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.model_selection._candidate import train_candidate
 from sklearn_superior.model_selection._search_store import open_store
-from sklearn_superior.model_selection._settings import with_params
+from sklearn_superior.model_selection._settings import warn_of_budgets, with_params
 from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress import Meter
 from sklearn_superior.utils._warnings import warn
@@ -68,6 +68,7 @@ def run_search(search, settings, plan, callbacks):
     finished : Finished
     """
     estimators = [with_params(search.estimator, params) for params in settings]
+    warn_of_budgets(estimators, settings)
     store, found, errors = None, {}, {}
     if search.checkpoint_dir is not None:
         store = open_store(

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 
-from sklearn_superior.early_stopping._training import private_copy
+from sklearn_superior.early_stopping._training import StagedModel, private_copy
+from sklearn_superior.utils._warnings import warn
 
 
 def find_settings(param_grid):
@@ -39,3 +41,32 @@ def with_params(estimator, params):
             "The 'param_grid' parameter must hold parameters of the estimator. Got "
             f"{params}: {exc}"
         ) from exc
+
+
+def warn_of_budgets(estimators, settings):
+    """Warn of settings that differ in nothing but the number of stages."""
+    budgets = {}
+    for estimator, params in zip(estimators, settings, strict=True):
+        name = _budget_name(estimator)
+        if name in params:
+            others = sorted((k, repr(v)) for k, v in params.items() if k != name)
+            budgets.setdefault((name, *others), set()).add(params[name])
+    for (name, *_), values in budgets.items():
+        if len(values) > 1:
+            warn(
+                f"The 'param_grid' parameter holds several values of {name}: "
+                f"{', '.join(map(str, sorted(values)))}. StagedSearchCV chooses the "
+                "number of stages by itself, up to this budget, and a smaller budget "
+                "as a rule trains the same stages again. Give the largest value alone."
+            )
+            return
+
+
+def _budget_name(estimator):
+    """Return the parameter with the number of stages; None if training will fail."""
+    try:
+        name = StagedModel(estimator).stages.budget_name()
+    except Exception:
+        return None
+    is_pipeline = isinstance(estimator, Pipeline)
+    return f"{estimator.steps[-1][0]}__{name}" if is_pipeline else name

@@ -4,17 +4,20 @@ import warnings
 
 import numpy as np
 
+from sklearn_superior.early_stopping._training import DEFAULT_SCORING
 from sklearn_superior.model_selection._statistics import holm
+from sklearn_superior.model_selection._trajectory import LAST
 
 _LEVEL = 0.05
+_DEFAULT = DEFAULT_SCORING.removeprefix("neg_")  # the name of the rule
 
 
 def in_words(comparison):
-    """Return the judge, the baseline, and for each other rule whether it differs.
+    """Return the judge, the baseline, each other rule beside it, and what to use.
 
     The baseline is the first rule, and every rule stops early with the patience of the
-    comparison. A rule differs if its p-value, adjusted for the number of rules by
-    Holm's method, is below 0.05; else that is undecided.
+    comparison. A rule is better or worse if its p-value, adjusted for the number of
+    rules by Holm's method, is below 0.05; else that is undecided.
     """
     with warnings.catch_warnings():  # of few folds
         warnings.simplefilter("ignore", UserWarning)
@@ -27,7 +30,7 @@ def in_words(comparison):
         f"Choice: early stopping, patience {comparison.n_iter_no_change}.\n"
         f"Baseline: {base['rule']}, {base['mean']:.4f} "
         f"(mean stage {stages[base['rule']]:.1f}).\n"
-        + "\n".join(_differences(others, stages))
+        + "\n".join(_differences(others, stages, base["rule"]))
     )
 
 
@@ -41,12 +44,12 @@ def _mean_stages(records):
     return {rule: float(np.mean(chosen.get(rule, [np.nan]))) for rule in rules}
 
 
-def _differences(rows, stages):
-    """Yield for each row of a summary whether it differs from the baseline."""
+def _differences(rows, stages, baseline):
+    """Yield for each row of a summary whether it differs, and what to use."""
     if not rows:
         yield "There is no other rule to compare."
         return
-    is_any_different = False
+    better, worse = [], []
     for row, p_value in zip(rows, holm([r["p_value"] for r in rows]), strict=True):
         stage = f"mean stage {stages[row['rule']]:.1f}"
         if row["ties"] and not row["wins"] + row["losses"]:
@@ -56,11 +59,34 @@ def _differences(rows, stages):
         p_text = (
             f"adjusted p {p_value:.3f}" if is_known else "too few folds for a p-value"
         )
-        is_different = p_value < _LEVEL
-        is_any_different |= is_different
-        yield (
-            f"{'Different' if is_different else 'Undecided'}: {row['rule']} "
-            f"{row['difference']:+.4f} ({p_text}, {stage})."
+        word = "Undecided"
+        if p_value < _LEVEL:
+            is_better = row["difference"] > 0
+            word = "Better" if is_better else "Worse"
+            (better if is_better else worse).append(row)
+        yield f"{word}: {row['rule']} {row['difference']:+.4f} ({p_text}, {stage})."
+    rules = [baseline, *(row["rule"] for row in rows)]
+    yield _what_to_use(rules, better, [row["rule"] for row in worse])
+
+
+def _what_to_use(rules, better, worse):
+    """Return a recommendation; the first one of the rules is the baseline."""
+    if better:
+        rule = max(better, key=lambda row: row["mean"])["rule"]
+        what = f"{rule}, which is all stages" if rule == LAST else rule
+        if len(better) == 1:
+            return f"Use {what}: it is better than the baseline."
+        return (
+            f"Use {what}: it has the greatest mean of the rules that are better than "
+            "the baseline."
         )
-    if not is_any_different:
-        yield "No rule can be told from the baseline: keep the default, scoring=None."
+    default = [rule for rule in rules if rule in (_DEFAULT, DEFAULT_SCORING)]
+    if default and default[0] not in worse:
+        keep = "keep the default, scoring=None."
+    else:
+        keep = f"keep {rules[0] if worse else 'the one you use'}."
+    if not default:
+        keep += f"\nThe default, {_DEFAULT}, was not compared under this name."
+    if worse:
+        return f"No rule is better than the baseline: {keep}"
+    return f"No rule can be told from the baseline: {keep}"

@@ -3,8 +3,10 @@
 import numpy as np
 
 from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes, shorten
+from sklearn_superior.utils._sklearn_compat import scorer_parts
 
 _LONGEST_LABEL = 60
+_LONGEST_NAME = 40
 
 
 class StagedSearchDisplay:
@@ -94,7 +96,7 @@ class StagedSearchDisplay:
             [search.stage_scores_[k] for k in drawn],
             [int(results["best_iteration"][k]) for k in drawn],
             [_label(results["params"][k]) for k in drawn],
-            scoring=f"mean {name.replace('_', ' ')} of {search.n_splits_} folds",
+            scoring=f"{_name_of_scorer(search)}\n(mean of {search.n_splits_} folds)",
         )
         return display.plot(ax=ax)
 
@@ -158,3 +160,18 @@ class StagedSearchDisplay:
 def _label(params):
     text = ", ".join(f"{name}={value!r}" for name, value in params.items())
     return shorten(text or "the estimator as it is", _LONGEST_LABEL)
+
+
+def _name_of_scorer(search):
+    """Return what the scorer that chooses is called, and whether it is negated."""
+    scorer, name = search.scorer_, search.scoring
+    if search.multimetric_:
+        name, scorer = next(iter(scorer.items()))
+    parts = scorer_parts(scorer)
+    if not isinstance(name, str):
+        name = getattr(scorer if parts is None else parts[0], "__name__", "")
+        name = name if name.isidentifier() else "score"  # a lambda
+    is_negated = parts is not None and parts[1] < 0
+    name = name.removeprefix("neg_") if is_negated else name
+    name = shorten(name.replace("_", " "), _LONGEST_NAME)
+    return f"{name}, negative" if is_negated else name

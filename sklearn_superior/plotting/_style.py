@@ -59,7 +59,7 @@ def legend_above(ax, *, make_room):
     With `make_room` the figure becomes taller if the legend has more than two lines.
     """
     _, labels = ax.get_legend_handles_labels()
-    longest = max(map(len, labels), default=0) + 7  # with the line before it
+    longest = max(map(len, labels), default=0) + 10  # with the line before it
     n_fit = int(ax.figure.get_figwidth() / _SMALL_CHARACTER) // longest
     n_columns = max(1, min(3, n_fit, len(labels)))
     if make_room:

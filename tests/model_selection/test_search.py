@@ -211,6 +211,7 @@ def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
     assert search.score(X, y) == named(search, X, y)
 
 
+@pytest.mark.filterwarnings("ignore:.* number of stages by itself:UserWarning")
 def test_every_candidate_is_trained_with_its_parameters():
     X, y = data()
     grid = {"learning_rate": [0.05, 0.5], "n_estimators": [5, 12]}

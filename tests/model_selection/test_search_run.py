@@ -163,6 +163,7 @@ def test_the_error_of_all_candidates_keeps_its_type(model, grid, kind, message):
     assert caught.value.__cause__ is not None
 
 
+@pytest.mark.filterwarnings("ignore:.* number of stages by itself:UserWarning")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_progress_is_shown(capsys, n_jobs):
     X, y = data("binary")

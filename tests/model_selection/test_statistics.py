@@ -182,3 +182,19 @@ def test_bad_pools():
         pool_comparisons({"x": comparison}, rule="b", baseline="a", selection="cp")
     with pytest.raises(ValueError, match="'judge' parameter .*'f1'"):
         pool_comparisons({"x": comparison}, rule="b", baseline="a", judge="f1")
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "alone", "of_six"), [(5, 1.99, 3.47), (10, 1.11, 1.64), (20, 0.71, 1.0)]
+)
+def test_how_large_a_difference_must_be_as_the_guide_says(n_folds, alone, of_six):
+    # A fifth of the training part is for validation.
+    ratio = (1 / n_folds) / (0.8 * (1 - 1 / n_folds))
+    deviations = np.linspace(-1, 1, n_folds)
+    deviations /= deviations.std(ddof=1)
+    for size, level in ((alone, 0.05), (of_six, 0.05 / 6)):
+        below, above = (
+            corrected_t(deviations + size + change, ratio)[2]
+            for change in (-0.006, 0.006)
+        )
+        assert above < level < below

@@ -96,7 +96,8 @@ def find_stages(estimator):
         f"{name} ({reason}). Known are GradientBoosting, HistGradientBoosting, "
         "AdaBoost, XGBoost, LightGBM and CatBoost classifiers, CNNClassifier, and any "
         "with partial_fit, predict_proba and max_iter; register_stages adds others. Of "
-        "an EarlyStoppingClassifier, give the estimator inside."
+        "an EarlyStoppingClassifier, give the estimator inside. For models without "
+        "stages use GridSearchCV with a scorer of sklearn_superior.metrics.get_scorer."
     )
 
 

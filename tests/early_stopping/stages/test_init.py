@@ -42,6 +42,8 @@ def test_others_are_told_what_they_lack():
     message = "RandomForestClassifier cannot be trained stage by stage: .*partial_fit"
     with pytest.raises(TypeError, match=message):
         find_stages(RandomForestClassifier())
+    with pytest.raises(TypeError, match="For models without stages use GridSearchCV"):
+        find_stages(RandomForestClassifier())
 
 
 def test_no_library_is_imported_for_another():
