@@ -108,7 +108,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         that is best on the validation data, see
         :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
         the rule that chooses is a refined one (``"auto"``), which judges them so, as
-        the default is not. The predicted classes stay the same. Without early stopping there is none.
+        the default is not. The predicted classes stay the same. Without early stopping
+        there is none.
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.

@@ -2,8 +2,8 @@
 
 A record has the losses of all stages of one training, on the validation part and on
 the test part, so that any rule can choose among them; and what comes out of the
-procedures as a user runs them: `EarlyStoppingClassifier` with the refined rule, which was
-the default when the study began, and with the former default, and `StagedSearchCV` with both kinds of model.
+procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
+of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
 """
 
 import tempfile
