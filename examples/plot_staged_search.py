@@ -64,8 +64,8 @@ plt.show()
 #
 # ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images, and stops
 # by these. It is given the rule and the patience of the search, and the size of the
-# trees that the search has found. Which 40 images
-# are held out is chance, so it is repeated with eight seeds.
+# trees that the search has found. Which 40 images are held out is chance, so it is
+# repeated with eight seeds.
 
 from sklearn.metrics import accuracy_score, log_loss
 
