@@ -303,7 +303,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
             {"scoring": lambda e, X, y: np.nan},
             {},
             ValueError,
-            "all 20 scores of the 'scoring' parameter are NaN",
+            "all 10 scores of the 'scoring' parameter are NaN",
         ),
     ],
 )
