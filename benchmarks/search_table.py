@@ -86,7 +86,12 @@ def make_estimator(family, seed):
 def make_method(name, family, seed):
     estimator, n_stages = make_estimator(family, seed)
     if name == "hold-out":
-        return EarlyStoppingClassifier(estimator, random_state=seed)
+        return EarlyStoppingClassifier(
+            estimator,
+            scoring="neg_refined_penalized_log_loss",  # as the search
+            n_iter_no_change=20,
+            random_state=seed,
+        )
     if name in ("all", "folds"):
         return StagedSearchCV(estimator, refit=name)
     if name == "calibrated":

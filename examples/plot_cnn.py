@@ -42,8 +42,8 @@ print(f"{len(train)} train, {len(validation)} validate, {len(test)} test")
 
 # %%
 # The network is that of the paper, but smaller. After every epoch the validation
-# windows are scored. No ``scoring`` is given, so the score is the refined penalized log
-# loss, negated because greater scores are better. Training stops after eight epochs
+# windows are scored. No ``scoring`` is given, so the score is the penalized Brier
+# score, negated because greater scores are better. Training stops after eight epochs
 # without improvement, and the weights of the best epoch are restored.
 
 from sklearn_superior.neural_network import CNNClassifier
@@ -84,7 +84,7 @@ bottom.annotate(
     color="C3",
 )
 bottom.margins(y=0.2)
-bottom.set(xlabel="epoch", ylabel="validation score (− refined PLL)")
+bottom.set(xlabel="epoch", ylabel="validation score (−PBS)")
 bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
 for ax in (top, bottom):
     ax.axvline(best, color="C3", linestyle=":", linewidth=1)

@@ -50,16 +50,14 @@ boosters = {
 }
 
 # %%
-# They are scored by PBS. The validation data is given to ``fit``; without it, a tenth
-# of the training data would be set aside.
+# No ``scoring`` is given, so it is PBS. The validation data is given to ``fit``;
+# without it, a tenth of the training data would be set aside.
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 
 models = {}
 for name, booster in boosters.items():
-    model = EarlyStoppingClassifier(
-        booster, scoring="neg_penalized_brier_score", n_iter_no_change=15
-    )
+    model = EarlyStoppingClassifier(booster, n_iter_no_change=15)
     models[name] = model.fit(X_train, y_train, X_val=X_val, y_val=y_val)
 
 # %%

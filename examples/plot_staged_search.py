@@ -63,8 +63,9 @@ plt.show()
 # -----------------------
 #
 # ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images, and stops
-# by these. It is given the size of the trees that the search has found. Which 40 images
-# are held out is chance, so it is repeated with eight seeds.
+# by these. It is given the rule and the patience of the search, and the size of the
+# trees that the search has found. Which 40 images are held out is chance, so it is
+# repeated with eight seeds.
 
 from sklearn.metrics import accuracy_score, log_loss
 
@@ -78,7 +79,14 @@ def judge(model):
 
 best = booster.set_params(**search.best_params_)
 hold_outs = [
-    judge(EarlyStoppingClassifier(best, random_state=seed).fit(X_train, y_train))
+    judge(
+        EarlyStoppingClassifier(
+            best,
+            scoring="neg_refined_penalized_log_loss",
+            n_iter_no_change=20,
+            random_state=seed,
+        ).fit(X_train, y_train)
+    )
     for seed in range(8)
 ]
 folds = StagedSearchCV(best, refit="folds").fit(X_train, y_train)

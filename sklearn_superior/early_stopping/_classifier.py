@@ -48,11 +48,10 @@ class EarlyStoppingClassifier(
         stopping is not used.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the refined penalized log loss, which
-        judges the probabilities as they are after recalibration. A scorer sees the
-        predictions of the validation data as a whole, and no others.
+        Any scorer; greater is better. None is the penalized Brier score. A scorer sees
+        the predictions of the validation data as a whole, and no others.
 
-    n_iter_no_change : int, default=20
+    n_iter_no_change : int, default=10
         Number of stages without improvement after which training stops.
 
     tol : float, default=0.0
@@ -70,8 +69,8 @@ class EarlyStoppingClassifier(
         Whether the probabilities of the kept stage are recalibrated by the temperature
         that is best on the validation data, see
         :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
-        the rule that chooses is a refined one (``"auto"``), which judges them so. The
-        predicted classes stay the same.
+        the rule that chooses is a refined one (``"auto"``), which judges them so, as
+        the default is not. The predicted classes stay the same.
 
     checkpoint_dir : str or path, default=None
         Folder in which to keep a checkpoint: the scores so far, the last model and the
@@ -164,7 +163,7 @@ class EarlyStoppingClassifier(
         estimator,
         *,
         scoring=None,
-        n_iter_no_change=20,
+        n_iter_no_change=10,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,

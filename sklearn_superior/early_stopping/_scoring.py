@@ -61,7 +61,7 @@ class StageScorers:
     Parameters
     ----------
     scorers : dict of str to str, callable or None
-        Any scorers; None is the refined penalized log loss.
+        Any scorers; None is the default of early stopping.
 
     classes : ndarray of shape (n_classes,)
         The classes; one column of the probabilities for each.
@@ -148,7 +148,7 @@ class StageScorer(StageScorers):
     Parameters
     ----------
     scoring : str, callable or None
-        Any scorer; None is the refined penalized log loss.
+        Any scorer; None is the default of early stopping.
 
     classes, X, y, sample_weight, name
         As in `StageScorers`.
@@ -186,8 +186,8 @@ def _check_takes_weights(scorer, name):
         )
 
 
-# What `scoring=None` means.
-DEFAULT_SCORING = "neg_refined_penalized_log_loss"
+# What `scoring=None` means in early stopping.
+DEFAULT_SCORING = "neg_penalized_brier_score"
 # Scorers of scikit-learn that do not know the classes, and ours with the same numbers.
 _SAME_NUMBERS = {
     "neg_log_loss": ("log_loss", {}),
@@ -195,14 +195,16 @@ _SAME_NUMBERS = {
 }
 
 
-def check_scorer(scoring, name="scoring"):
+def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
     """Return the scorer that `scoring` means; `name` is that of the parameter.
+
+    None means `default`.
 
     ``"neg_log_loss"`` and ``"neg_brier_score"`` are our plain rules, whose numbers are
     the same and which score data that lacks a class, too.
     """
     if scoring is None:
-        scoring = DEFAULT_SCORING
+        scoring = default
     if isinstance(scoring, str):
         rule, options = _SAME_NUMBERS.get(scoring, (scoring, {}))
         try:

@@ -28,8 +28,7 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
         True labels.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the refined penalized
-        log loss.
+        Any scorer; greater is better. None is the penalized Brier score.
 
     Returns
     -------

@@ -19,7 +19,7 @@ class EarlyStopper:
 
     Parameters
     ----------
-    n_iter_no_change : int, default=20
+    n_iter_no_change : int, default=10
         How many scores without improvement to wait for (the patience).
 
     tol : float, default=0.0
@@ -84,7 +84,7 @@ class EarlyStopper:
         "greater_is_better": ["boolean"],
     }
 
-    def __init__(self, *, n_iter_no_change=20, tol=0.0, greater_is_better=True):
+    def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.greater_is_better = greater_is_better

@@ -53,7 +53,7 @@ def compare_stopping_rules(
     cv=None,
     rules=None,
     scoring="f1_macro",
-    n_iter_no_change=20,
+    n_iter_no_change=10,
     tol=0.0,
     n_repeats=1,
     n_jobs=None,
@@ -111,7 +111,7 @@ def compare_stopping_rules(
         the probabilities after recalibration by the temperature that is best on the
         validation part, as in ``"calibrated_log_loss"``.
 
-    n_iter_no_change : int, default=20
+    n_iter_no_change : int, default=10
         Patience of early stopping.
 
     tol : float, default=0.0

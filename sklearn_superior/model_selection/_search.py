@@ -46,6 +46,8 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
+# What `scoring=None` means here. Early stopping on one part has a default of its own.
+SEARCH_SCORING = "neg_refined_penalized_log_loss"
 # What `fit` sets without the underscore at the end.
 _STATE = ("_own_classes", "_refit_error")
 _CONSTRAINTS = {
@@ -508,12 +510,16 @@ class StagedSearchCV(
 def find_scorers(scoring):
     """Return the scorers that `scoring` means by their names; the first one chooses."""
     if scoring is None or isinstance(scoring, str) or callable(scoring):
-        return {"score": check_scorer(scoring)}
+        return {"score": _check_scorer(scoring, "scoring")}
     is_dict = isinstance(scoring, Mapping)
     return {
-        name: check_scorer(scorer, f"scoring[{name!r}]" if is_dict else "scoring")
+        name: _check_scorer(scorer, f"scoring[{name!r}]" if is_dict else "scoring")
         for name, scorer in by_name(scoring, "scoring").items()
     }
+
+
+def _check_scorer(scoring, name):
+    return check_scorer(scoring, name, default=SEARCH_SCORING)
 
 
 def _requested(scorer, weight):

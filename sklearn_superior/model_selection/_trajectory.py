@@ -89,7 +89,7 @@ class Trajectory:
             f"scored by {', '.join(self.validation) or 'nothing'}>"
         )
 
-    def choose(self, rule, selection, *, n_iter_no_change=20, tol=0.0):
+    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen.
 
         Of stages with the same score the one with the best of `tie_scores` is chosen,
@@ -187,7 +187,7 @@ class Trajectory:
         return cls(0, 0, validation=scores, test={}, tie_scores=tie_scores)
 
     def plot(
-        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=20, tol=0.0
+        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=10, tol=0.0
     ):
         """Draw the validation scores over the stages.
 
@@ -202,7 +202,7 @@ class Trajectory:
         scoring : str, default="target"
             What to call the target.
 
-        n_iter_no_change : int, default=20
+        n_iter_no_change : int, default=10
             Patience of early stopping.
 
         tol : float, default=0.0

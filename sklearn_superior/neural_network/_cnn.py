@@ -85,11 +85,10 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the refined penalized log loss, which
-        judges the probabilities as they are after recalibration. A scorer sees the
-        predictions of the validation data as a whole, and no others.
+        Any scorer; greater is better. None is the penalized Brier score. A scorer sees
+        the predictions of the validation data as a whole, and no others.
 
-    n_iter_no_change : int, default=20
+    n_iter_no_change : int, default=10
         Number of epochs without improvement after which training stops.
 
     tol : float, default=0.0
@@ -108,8 +107,9 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Whether the probabilities of the kept epoch are recalibrated by the temperature
         that is best on the validation data, see
         :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
-        the rule that chooses is a refined one (``"auto"``), which judges them so. The
-        predicted classes stay the same. Without early stopping there is none.
+        the rule that chooses is a refined one (``"auto"``), which judges them so, as
+        the default is not. The predicted classes stay the same. Without early stopping
+        there is none.
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
@@ -252,7 +252,7 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         max_iter=100,
         early_stopping=True,
         scoring=None,
-        n_iter_no_change=20,
+        n_iter_no_change=10,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,

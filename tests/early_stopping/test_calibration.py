@@ -13,8 +13,14 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
+from sklearn_superior.early_stopping import (
+    EarlyStopper,
+    EarlyStoppingClassifier,
+    staged_scores,
+)
 from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
+from sklearn_superior.model_selection import StagedSearchCV
+from sklearn_superior.neural_network import CNNClassifier
 from tests.early_stopping.families import FAMILIES, make_data, resumable
 
 
@@ -224,14 +230,16 @@ def test_small_validation_data_is_chosen_by_as_it_is_shipped():
 @pytest.mark.parametrize(
     ("scoring", "calibration", "ships"),
     [
-        (None, "auto", True),
+        (None, "auto", False),
+        ("neg_refined_penalized_log_loss", "auto", True),
         ("neg_refined_log_loss", "auto", True),
         ("refined_penalized_brier", "auto", True),
         (get_scorer("refined_brier", prior_scale=None), "auto", True),
         ("neg_penalized_log_loss", "auto", False),
         ("f1_macro", "auto", False),
         ("f1_macro", "temperature", True),
-        (None, None, False),
+        (None, "temperature", True),
+        ("neg_refined_penalized_log_loss", None, False),
     ],
 )
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "network"])
@@ -259,19 +267,55 @@ def test_what_a_refined_rule_judges_is_what_is_shipped(options, weights):
     assert_allclose(plain(model, X_val, y_val), model.best_score_, rtol=1e-6)
 
 
-def test_the_default_rule_and_patience():
+@pytest.mark.parametrize("name", ["HistGradientBoosting", "network"])
+def test_the_default_rule_and_patience(name):
     X, y, X_val, y_val = make_data("five")
-    inner = FAMILIES["HistGradientBoosting"]()
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
-    default = EarlyStoppingClassifier(inner).fit(**data)
-    named = EarlyStoppingClassifier(
-        inner,
+    named = {
+        "scoring": "neg_penalized_brier_score",
+        "n_iter_no_change": 10,
+        "calibration": None,
+    }
+    if name == "network":
+        pytest.importorskip("torch")
+        defaults = CNNClassifier().get_params()
+        assert defaults["scoring"] is None
+        assert defaults["n_iter_no_change"] == 10
+        model = FAMILIES["CNN"]().set_params(
+            **{key: defaults[key] for key in named}, max_iter=4
+        )
+    else:
+        model = EarlyStoppingClassifier(FAMILIES[name]())
+    default = clone(model).fit(**data)
+    same = clone(model).set_params(**named).fit(**data)
+    assert_array_equal(default.validation_scores_, same.validation_scores_)
+    assert default.temperature_ == 1
+    assert_array_equal(default.predict_proba(X_val), same.predict_proba(X_val))
+
+
+def test_the_refined_rule_with_its_temperature():
+    X, y, X_val, y_val = make_data("five")
+    model = EarlyStoppingClassifier(
+        FAMILIES["HistGradientBoosting"](),
         scoring="neg_refined_penalized_log_loss",
         n_iter_no_change=20,
-        calibration="temperature",
-    ).fit(**data)
-    assert_array_equal(default.validation_scores_, named.validation_scores_)
-    assert default.temperature_ == named.temperature_ != 1
-    assert_array_equal(default.predict_proba(X_val), named.predict_proba(X_val))
-    scores = staged_scores(default, X_val, y_val)  # before the temperature
-    assert_allclose(scores, default.validation_scores_[: len(scores)], rtol=1e-6)
+    ).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.temperature_ != 1
+    scores = staged_scores(model, X_val, y_val, scoring=model.scorer_)
+    assert_allclose(scores, model.validation_scores_[: len(scores)], rtol=1e-6)
+
+
+def test_the_search_has_a_default_of_its_own():
+    """Which is not that of early stopping."""
+    X, y, _, _ = make_data("five")
+    inner = FAMILIES["GradientBoosting"]().set_params(n_estimators=5)
+    search = StagedSearchCV(inner, cv=2).fit(X, y)
+    assert search.n_iter_no_change == 20
+    assert repr(search.scorer_) == repr(get_scorer("neg_refined_penalized_log_loss"))
+    assert search.temperature_ != 1
+    several = StagedSearchCV(inner, cv=2, scoring={"a": None}, refit=False).fit(X, y)
+    assert_array_equal(several.stage_scores_[0], search.stage_scores_[0])
+    stopped = EarlyStoppingClassifier(inner, random_state=0).fit(X, y)
+    assert stopped.n_iter_no_change == EarlyStopper().n_iter_no_change == 10
+    assert repr(stopped.scorer_) == repr(get_scorer("neg_penalized_brier_score"))
+    assert stopped.temperature_ == 1

@@ -6,9 +6,7 @@ import pytest
 from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
 
 RULES = ["first", "second", "third", "fourth"]
-NOT_COMPARED = (
-    "The default, refined_penalized_log_loss, was not compared under this name."
-)
+NOT_COMPARED = "The default, penalized_brier, was not compared under this name."
 
 
 def made_up(gains, n_folds, rules=RULES[:2]):
@@ -56,7 +54,7 @@ def test_what_is_undecided_is_called_so():
     ]
 
 
-def with_default(gains, rules, name="refined_penalized_log_loss"):
+def with_default(gains, rules, name="penalized_brier"):
     """The last one of the rules becomes the default."""
     comparison = made_up(gains, len(gains), rules)
     for trajectory in comparison.trajectories:
@@ -65,10 +63,9 @@ def with_default(gains, rules, name="refined_penalized_log_loss"):
     return comparison
 
 
-@pytest.mark.parametrize("prefix", ["", "neg_"])
-def test_the_default_is_kept_if_it_was_compared(prefix):
+@pytest.mark.parametrize("name", ["penalized_brier", "neg_penalized_brier_score"])
+def test_the_default_is_kept_if_it_was_compared(name):
     rules = ["first", "second", "third"]
-    name = f"{prefix}refined_penalized_log_loss"
     undecided = with_default([0.1, -0.1, 0.05, -0.08, 0.01], rules, name)
     *_, last = str(undecided).splitlines()
     assert last == (

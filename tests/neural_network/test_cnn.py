@@ -82,7 +82,9 @@ def test_it_learns_windows_of_any_form(kind, loss):
 
 
 @pytest.mark.parametrize("patience", [2, 100])
-@pytest.mark.parametrize("scoring", [None, "f1_macro", "neg_log_loss"])
+@pytest.mark.parametrize(
+    "scoring", [None, "f1_macro", "neg_log_loss", "neg_refined_penalized_log_loss"]
+)
 def test_the_best_epoch_is_restored_exactly(data, patience, scoring):
     X, y, X_val, y_val = data
     model = small_cnn(n_iter_no_change=patience, scoring=scoring, learning_rate=0.03)
@@ -90,8 +92,10 @@ def test_the_best_epoch_is_restored_exactly(data, patience, scoring):
     scores = model.validation_scores_
     assert model.best_iteration_ == np.argmax(scores)
     assert model.best_score_ == scores.max()
-    # By the default rule the shipped probabilities are scored as they are.
-    scorer = get_scorer(scoring or "neg_penalized_log_loss")
+    # The shipped probabilities of a refined rule are scored as they are.
+    scorer = get_scorer(
+        (scoring or "neg_penalized_brier_score").replace("refined_", "")
+    )
     np.testing.assert_allclose(scorer(model, X_val, y_val), model.best_score_)
     assert model.n_iter_ == len(scores) == min(12, model.best_iteration_ + patience + 1)
 

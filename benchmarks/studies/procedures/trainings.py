@@ -2,8 +2,8 @@
 
 A record has the losses of all stages of one training, on the validation part and on
 the test part, so that any rule can choose among them; and what comes out of the
-procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of today and
-with the former ones, and `StagedSearchCV` with both kinds of model.
+procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
+of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
 """
 
 import tempfile
@@ -43,6 +43,7 @@ NAMES = {
     "cnn": "convolutional network",
     "tuned": "LightGBM, 27 settings",
 }
+DEFAULT = {"scoring": "neg_refined_penalized_log_loss", "n_iter_no_change": 20}
 FORMER = {
     "scoring": "neg_penalized_brier_score",
     "n_iter_no_change": 10,
@@ -125,7 +126,10 @@ class _Training:
         if self.job.dataset.endswith(TUNED):
             return self._tuned()
         stages, record = self._train_stages()
-        ways = {"default": self._stop_early({}), "former": self._stop_early(FORMER)}
+        ways = {
+            "default": self._stop_early(DEFAULT),
+            "former": self._stop_early(FORMER),
+        }
         if not self.job.dataset.endswith(AT_RANDOM):
             ways |= self._search()
         samples = {name: y_proba for name, (_, y_proba) in ways.items()}

@@ -67,7 +67,7 @@ def _check_record(job, task):
     options = trainings._Training(PLAN, job, None).options
     groups = None if task.groups is None else task.groups[train]
     models = {
-        "default": EarlyStoppingClassifier(estimator, **options),
+        "default": EarlyStoppingClassifier(estimator, **options, **trainings.DEFAULT),
         "former": EarlyStoppingClassifier(estimator, **options, **trainings.FORMER),
         "all": StagedSearchCV(estimator),
         "folds": StagedSearchCV(estimator, refit="folds"),
