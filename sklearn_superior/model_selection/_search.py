@@ -92,9 +92,9 @@ class StagedSearchCV(
     ``n_estimators``.
 
     The best setting at its best stage becomes one model for use: the average of the
-    models of the folds, or a model that is trained on all rows. If the rule that chooses is a refined
-    one, as the default is, its probabilities are recalibrated by the temperature that
-    is best for the out-of-fold probabilities; see `calibration`.
+    models of the folds, or a model that is trained on all rows. If the rule that
+    chooses is a refined one, as the default is, its probabilities are recalibrated by
+    the temperature that is best for the out-of-fold probabilities; see `calibration`.
 
     Parameters
     ----------

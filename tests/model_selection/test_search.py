@@ -245,9 +245,9 @@ def test_a_search_is_saved_by_skops(tmp_path):
 def test_every_candidate_is_trained_with_its_parameters():
     X, y = data()
     grid = {"learning_rate": [0.05, 0.5], "n_estimators": [5, 12]}
-    search = StagedSearchCV(
-        small(), grid, cv=CV, scoring="log_loss", refit="all"
-    ).fit(X, y)
+    search = StagedSearchCV(small(), grid, cv=CV, scoring="log_loss", refit="all").fit(
+        X, y
+    )
     assert search.cv_results_["params"] == list(ParameterGrid(grid))
     for params, scores in zip(ParameterGrid(grid), search.stage_scores_, strict=True):
         alone = StagedSearchCV(
