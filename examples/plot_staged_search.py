@@ -116,8 +116,9 @@ plt.show()
 #
 # ``oof_proba_`` has, for every training image, the probabilities from a fold that has
 # not seen it. After the temperature they tell how good the model in use will be,
-# without any test images: roughly, for the folds have seen less data, and the number of
-# iterations and the temperature were chosen on the same rows.
+# without any test images: roughly, for each image is judged by one model, not by the
+# average of five, and the number of iterations and the temperature were chosen on the
+# same rows.
 
 from sklearn_superior.metrics import scale_temperature
 
