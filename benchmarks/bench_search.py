@@ -244,6 +244,7 @@ def against_halving():
     X, y = X[:2_000], y[:2_000]
     estimator, folds = ESTIMATORS["HistGradientBoosting"][0], make_folds(X, y)
     common = {"scoring": "neg_log_loss", "cv": folds}
+    staged = {"cv": folds, "refit": "all"}
     stages = {
         "resource": "max_iter",
         "max_resources": N_STAGES,
@@ -251,8 +252,10 @@ def against_halving():
         "random_state": 0,
     }
     searches = {
-        "StagedSearchCV": StagedSearchCV(estimator, SETTINGS, **common),
-        "StagedSearchCV, default": StagedSearchCV(estimator, SETTINGS, cv=folds),
+        "StagedSearchCV, log loss": StagedSearchCV(
+            estimator, SETTINGS, scoring="neg_log_loss", **staged
+        ),
+        "StagedSearchCV": StagedSearchCV(estimator, SETTINGS, **staged),
         "HalvingGridSearchCV, stages": HalvingGridSearchCV(
             clone(estimator), SETTINGS, **common, **stages
         ),

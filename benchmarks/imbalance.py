@@ -50,7 +50,8 @@ def fit(X, y, class_weight, options, weigh_rows):
         max_iter=150, max_leaf_nodes=7, class_weight=class_weight, random_state=0
     )
     weights = compute_sample_weight("balanced", y) if weigh_rows else None
-    return StagedSearchCV(booster, cv=4, **options).fit(X, y, sample_weight=weights)
+    search = StagedSearchCV(booster, cv=4, refit="all", **options)
+    return search.fit(X, y, sample_weight=weights)
 
 
 def judge(search, X, y):

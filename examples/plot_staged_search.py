@@ -4,8 +4,8 @@ Size and number of trees in one search
 
 One model for use: which parameters, how many trees, and are its probabilities to be
 trusted? ``StagedSearchCV`` trains all folds of a cross-validation in step, judges every
-number of trees by the rows that the folds leave out, and then trains on all rows. Here
-it is compared with early stopping on a hold-out.
+number of trees by the rows that the folds leave out, and averages the models of the
+folds. Here it is compared with early stopping on a hold-out.
 """
 
 # %%
@@ -89,11 +89,11 @@ hold_outs = [
     )
     for seed in range(8)
 ]
-folds = StagedSearchCV(best, refit="folds").fit(X_train, y_train)
+of_all = StagedSearchCV(best, refit="all").fit(X_train, y_train)
 found = {
     "a hold-out,\neight seeds": hold_outs,
-    'five folds,\nrefit="all"': [judge(search)],
-    'five folds,\nrefit="folds"': [judge(folds)],
+    'five folds,\nrefit="folds"': [judge(search)],
+    'five folds,\nrefit="all"': [judge(of_all)],
 }
 
 figure, axes = plt.subplots(2, 1, figsize=(6.4, 4.4), layout="constrained")
@@ -114,17 +114,19 @@ plt.show()
 
 # %%
 # The hold-outs differ from each other: 40 images say little about when to stop, and
-# about the temperature. The search has judged by all 400 and trained on all 400. This
-# is one small data set and one split. With plenty of rows a hold-out says enough, and
-# costs one training instead of six.
+# about the temperature. The search has judged by all 400 and trained on all 400: with
+# ``refit="folds"``, the default, on 320 in each fold, with ``refit="all"`` on all of
+# them once more. This is one small data set and one split. With plenty of rows a
+# hold-out says enough, and costs one training instead of five or six.
 #
 # Probabilities without a test set
 # --------------------------------
 #
 # ``oof_proba_`` has, for every training image, the probabilities from a fold that has
 # not seen it. After the temperature they tell how good the model in use will be,
-# without any test images: roughly, for the folds have seen less data, and the number of
-# iterations and the temperature were chosen on the same rows.
+# without any test images: roughly, for each image is judged by one model, not by the
+# average of five, and the number of iterations and the temperature were chosen on the
+# same rows.
 
 from sklearn_superior.metrics import scale_temperature
 

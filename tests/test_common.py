@@ -35,8 +35,9 @@ EXPECTED_FAILURES = {
 
 SEARCHES = [
     StagedSearchCV(INNER[0], {"max_depth": [1, 2]}, cv=3),
-    StagedSearchCV(INNER[1], cv=3, refit="folds"),
-    StagedSearchCV(INNER[5], cv=3, scoring="log_loss"),
+    StagedSearchCV(INNER[1], cv=3, refit="all"),
+    StagedSearchCV(INNER[5], cv=3, scoring="log_loss", refit="all"),
+    StagedSearchCV(INNER[1], cv=3),
 ]
 BINS = "HistGradientBoosting finds its bins without weights"
 

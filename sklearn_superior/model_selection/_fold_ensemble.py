@@ -13,7 +13,8 @@ from sklearn_superior.utils._probabilistic import ProbabilisticMixin
 class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator):
     """Average of the probabilities of fitted classifiers, each of them recalibrated.
 
-    :class:`StagedSearchCV` makes it of the models of its folds, with ``refit="folds"``.
+    :class:`StagedSearchCV` makes it of the models of its folds, unless ``refit`` says
+    otherwise.
     Each has seen another part of the data. A prediction takes as long as those of all
     members together: k times that of one model for k folds.
 
@@ -42,6 +43,9 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
 
     n_features_in_ : int
         Number of features, if the members have seen any.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the members know them.
 
     See Also
     --------
@@ -118,6 +122,11 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     def n_features_in_(self):
         """Number of features."""
         return self.estimators[0].n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features."""
+        return self.estimators[0].feature_names_in_
 
     def predict_proba(self, X):
         """Return the mean of the members' probabilities.

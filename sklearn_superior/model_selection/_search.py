@@ -93,10 +93,10 @@ class StagedSearchCV(
     every number of stages is judged: other than in a `GridSearchCV` over
     ``n_estimators``.
 
-    The best setting at its best stage becomes one model for use: trained on all rows,
-    or the average of the models of the folds. If the rule that chooses is a refined
-    one, as the default is, its probabilities are recalibrated by the temperature that
-    is best for the out-of-fold probabilities; see `calibration`.
+    The best setting at its best stage becomes one model for use: the average of the
+    models of the folds, or a model that is trained on all rows. If the rule that
+    chooses is a refined one, as the default is, its probabilities are recalibrated by
+    the temperature that is best for the out-of-fold probabilities; see `calibration`.
 
     Parameters
     ----------
@@ -118,11 +118,12 @@ class StagedSearchCV(
         The folds. None is 5 stratified folds, which keep groups together if there are
         any. Rows may be in the test part of several folds, or of none.
 
-    refit : {"all", "folds"} or False, default="all"
-        ``"all"``: one model, trained on all rows for the chosen number of stages.
-        ``"folds"``: the models of the folds, cut back to that stage, whose
+    refit : {"folds", "all"} or False, default="folds"
+        ``"folds"``: the models of the folds, cut back to the chosen stage, whose
         probabilities are averaged; nothing is trained again, and a prediction takes as
-        long as those of all folds together. False: no model.
+        long as those of all folds together. ``"all"``: one model, trained on all rows
+        for the chosen number of stages; use it if predictions must be fast, the model
+        small, or one model is to be looked into. False: no model.
 
     n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
@@ -153,7 +154,8 @@ class StagedSearchCV(
     error_score : "raise" or float, default=nan
         The score of a candidate that fails, with a warning. ``"raise"`` raises the
         error. If all candidates fail, it is always raised. If the training on all rows
-        fails, there is a warning as well, and the search is fitted without a model.
+        fails, with ``refit="all"``, there is a warning as well, and the search is
+        fitted without a model.
 
     verbose : int, default=0
         With 1, show progress: a bar if tqdm is installed, else lines.
@@ -161,9 +163,9 @@ class StagedSearchCV(
     Attributes
     ----------
     best_estimator_ : estimator
-        With ``refit="all"`` the estimator that is trained on all rows; its own
-        probabilities are not recalibrated. With ``"folds"`` a
-        :class:`FoldEnsembleClassifier`, which has the temperature.
+        With ``refit="folds"`` a :class:`FoldEnsembleClassifier`, which has the
+        temperature. With ``"all"`` the estimator that is trained on all rows; its own
+        probabilities are not recalibrated.
 
     best_params_ : dict
         The parameters of the best candidate.
@@ -230,8 +232,8 @@ class StagedSearchCV(
     on a perfect fit, is represented by its last stage from then on.
 
     Ctrl-C ends the search at the end of the present stage. Candidates that were
-    finished are kept, with a warning. Before the first of them, and while the model of
-    all rows is trained, it is raised: a `checkpoint_dir` keeps what is finished.
+    finished are kept, with a warning. Before the first of them, and while the model for
+    use is trained, it is raised: a `checkpoint_dir` keeps what is finished.
 
     Examples
     --------
@@ -247,7 +249,9 @@ class StagedSearchCV(
     >>> search = search.fit(X, y)
     >>> search.best_params_
     {'max_depth': 1}
-    >>> len(search.best_estimator_.estimators_) == search.best_iteration_ + 1
+    >>> [len(model.estimators_) for model in search.estimators_] == (
+    ...     5 * [search.best_iteration_ + 1]
+    ... )
     True
     >>> search.oof_proba_.shape
     (178, 3)
@@ -260,7 +264,7 @@ class StagedSearchCV(
         *,
         scoring=None,
         cv=None,
-        refit="all",
+        refit="folds",
         n_iter_no_change=20,
         tol=0.0,
         calibration="auto",

@@ -63,7 +63,7 @@ def test_a_refit_that_goes_astray_warns():
     X[:, 0] = y + 0.1 * X[:, 0]
     model = Diverging(n_estimators=15, random_state=0)
     with pytest.warns(UserWarning, match="its training has gone astray.*refit='folds'"):
-        StagedSearchCV(model, cv=CV).fit(X, y)
+        StagedSearchCV(model, cv=CV, refit="all").fit(X, y)
 
 
 class FailingOnAll(GradientBoostingClassifier):
@@ -90,7 +90,7 @@ class FailingOnAll(GradientBoostingClassifier):
 def test_a_refit_that_fails_leaves_the_search(depth, reason):
     X, y = data("binary")
     model = FailingOnAll(n_estimators=5, max_depth=depth, random_state=0)
-    search = StagedSearchCV(model, {"learning_rate": [0.1, 0.2]}, cv=CV)
+    search = StagedSearchCV(model, {"learning_rate": [0.1, 0.2]}, cv=CV, refit="all")
     with pytest.warns(FitFailedWarning, match=f"on all rows failed.*{reason}.*'folds'"):
         search.fit(X, y)
     peer = StagedSearchCV(

@@ -199,23 +199,56 @@ def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
     X, y = data()
     search = StagedSearchCV(small(), cv=CV).fit(X, y)
     named = get_scorer("neg_refined_penalized_log_loss")
-    same = StagedSearchCV(small(), scoring=named, cv=CV).fit(X, y)
+    same = StagedSearchCV(small(), scoring=named, cv=CV, refit="all").fit(X, y)
     assert_array_equal(search.stage_scores_[0], same.stage_scores_[0])
-    assert search.temperature_ == fit_temperature(y, search.oof_proba_)
-    raw = search.best_estimator_.predict_proba(X)
-    assert_allclose(
-        search.predict_proba(X), scale_temperature(raw, search.temperature_)
-    )
-    assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
-    assert_allclose(search.predict_log_proba(X), np.log(search.predict_proba(X)))
-    assert search.score(X, y) == named(search, X, y)
+    raw = same.best_estimator_.predict_proba(X)
+    assert_allclose(same.predict_proba(X), scale_temperature(raw, same.temperature_))
+    for found in (search, same):
+        assert found.temperature_ == fit_temperature(y, found.oof_proba_)
+        assert_array_equal(found.predict(X), found.best_estimator_.predict(X))
+        assert_allclose(found.predict_log_proba(X), np.log(found.predict_proba(X)))
+        assert found.score(X, y) == named(found, X, y)
+
+
+def test_the_default_averages_the_models_of_the_folds():
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    X = pandas.DataFrame(X).add_prefix("feature_")
+    search = StagedSearchCV(small(), {"max_depth": [1, 2]}, cv=CV)
+    assert search.refit == "folds"
+    named = clone(search).set_params(refit="folds").fit(X, y)
+    y_proba = search.fit(X, y).predict_proba(X)
+    assert_array_equal(y_proba, named.predict_proba(X))
+    ensemble = search.best_estimator_
+    assert isinstance(ensemble, FoldEnsembleClassifier)
+    assert ensemble.estimators is search.estimators_
+    assert_array_equal(ensemble.classes_, search.classes_)
+    assert ensemble.n_features_in_ == search.n_features_in_ == X.shape[1]
+    for fitted in (search, ensemble):
+        assert fitted.feature_names_in_.tolist() == X.columns.tolist()
+        again = pickle.loads(pickle.dumps(fitted))
+        assert_array_equal(again.predict_proba(X), y_proba)
+    assert not hasattr(search, "refit_time_")
+
+
+def test_a_search_is_saved_by_skops(tmp_path):
+    io = pytest.importorskip("skops.io")
+    X, y = data()
+    for refit in ("folds", "all"):
+        search = StagedSearchCV(small(), cv=CV, refit=refit).fit(X, y)
+        io.dump(search, tmp_path / refit)
+        types = io.get_untrusted_types(file=tmp_path / refit)
+        again = io.load(tmp_path / refit, trusted=types)
+        assert_array_equal(again.predict_proba(X), search.predict_proba(X))
 
 
 @pytest.mark.filterwarnings("ignore:.* number of stages by itself:UserWarning")
 def test_every_candidate_is_trained_with_its_parameters():
     X, y = data()
     grid = {"learning_rate": [0.05, 0.5], "n_estimators": [5, 12]}
-    search = StagedSearchCV(small(), grid, cv=CV, scoring="log_loss").fit(X, y)
+    search = StagedSearchCV(small(), grid, cv=CV, scoring="log_loss", refit="all").fit(
+        X, y
+    )
     assert search.cv_results_["params"] == list(ParameterGrid(grid))
     for params, scores in zip(ParameterGrid(grid), search.stage_scores_, strict=True):
         alone = StagedSearchCV(
@@ -235,7 +268,7 @@ def test_the_grid_search_over_stages_finds_the_same():
     X, y = data()
     grid = {"learning_rate": [0.1, 0.5]}
     search = StagedSearchCV(
-        small(), grid, cv=CV, scoring="log_loss", n_iter_no_change=50
+        small(), grid, cv=CV, scoring="log_loss", n_iter_no_change=50, refit="all"
     ).fit(X, y)
     peer = GridSearchCV(
         small(),
@@ -253,7 +286,7 @@ def test_the_grid_search_over_stages_finds_the_same():
 def test_results_have_the_keys_of_grid_search():
     X, y = data()
     grid = [{"max_depth": [1]}, {"learning_rate": [0.1, 0.5]}]
-    search = StagedSearchCV(small(n_estimators=3), grid, cv=CV).fit(X, y)
+    search = StagedSearchCV(small(n_estimators=3), grid, cv=CV, refit="all").fit(X, y)
     peer = GridSearchCV(small(n_estimators=3), grid, cv=CV).fit(X, y)
     extra = {"best_iteration", "n_iter"}
     assert set(search.cv_results_) == set(peer.cv_results_) | extra
@@ -391,13 +424,16 @@ def test_weights_count_in_training_scoring_and_calibration(name):
         scoring="log_loss",
         calibration="temperature",
         n_iter_no_change=3,
+        refit="all",
     ).fit(X, y, sample_weight=weight)
     oof = search.oof_proba_
     for fold, (_, test) in enumerate(folds):
         loss = log_loss(y[test], oof[test], sample_weight=weight[test])
         assert_allclose(search.stage_scores_[0][search.best_iteration_, fold], -loss)
     assert search.temperature_ == fit_temperature(y, oof, sample_weight=weight)
-    plain = StagedSearchCV(FAMILIES[name](), cv=folds, n_iter_no_change=3).fit(X, y)
+    plain = StagedSearchCV(
+        FAMILIES[name](), cv=folds, n_iter_no_change=3, refit="all"
+    ).fit(X, y)
     assert not np.allclose(
         search.best_estimator_.predict_proba(X), plain.best_estimator_.predict_proba(X)
     )
@@ -435,6 +471,7 @@ def test_metadata_routing_decides_who_gets_the_weights():
             ),
             cv=CV,
             scoring="log_loss",
+            refit="all",
         ).fit(X, y, sample_weight=weight)
     plain = StagedSearchCV(small(), cv=CV, scoring="log_loss", refit=False).fit(X, y)
     assert_array_equal(search.stage_scores_[0], plain.stage_scores_[0])
@@ -532,7 +569,7 @@ def test_transformers_see_the_training_rows_of_the_fold_only():
     assert CountRows.seen == [60, 60, 60]
     for (train, _), member in zip(KFold(3).split(X), search.estimators_, strict=True):
         assert member[0].n_rows_ == len(train)
-    StagedSearchCV(pipeline, cv=KFold(3)).fit(X, y)
+    StagedSearchCV(pipeline, cv=KFold(3), refit="all").fit(X, y)
     assert CountRows.seen == [60] * 6 + [90]
 
 
@@ -546,7 +583,8 @@ def test_parameters_of_steps_and_steps_themselves():
     ]
     search = StagedSearchCV(pipeline, grid, cv=CV).fit(X, y)
     assert len(search.stage_scores_) == 5
-    assert search.best_estimator_.steps[0][0] == "standardscaler"
+    for model in search.estimators_:
+        assert model.steps[0][0] == "standardscaler"
     with pytest.raises(ValueError, match="'param_grid'.*'depth'"):
         StagedSearchCV(pipeline, {f"{name}__depth": [1]}, cv=CV).fit(X, y)
     with pytest.raises(ValueError, match="'param_grid'.*'scaler'"):

@@ -141,7 +141,7 @@ def test_without_resume_the_candidates_are_replaced_with_a_warning(tmp_path, tra
     with pytest.warns(UserWarning, match="are replaced, because resume is False"):
         make_search(tmp_path, {"max_depth": [2]}, resume=False, tol=0.1).fit(X, y)
     assert len(list(tmp_path.glob("candidate-*.npz"))) == 1
-    make_search(tmp_path, {"max_depth": [2]}, tol=0.1).fit(X, y)
+    make_search(tmp_path, {"max_depth": [2]}, tol=0.1, refit="all").fit(X, y)
     assert trained == [1, 2, 3, 2]
 
 

@@ -69,7 +69,7 @@ def _check_record(job, task):
     models = {
         "default": EarlyStoppingClassifier(estimator, **options, **trainings.DEFAULT),
         "former": EarlyStoppingClassifier(estimator, **options, **trainings.FORMER),
-        "all": StagedSearchCV(estimator),
+        "all": StagedSearchCV(estimator, refit="all"),
         "folds": StagedSearchCV(estimator, refit="folds"),
     }
     for name, model in models.items():
