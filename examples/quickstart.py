@@ -227,7 +227,7 @@ def keep_the_model(page, X, y, groups, comparison):
         "XGBoost, LightGBM, CatBoost and scikit-learn's boosting work in the same way. "
         "StagedSearchCV chooses parameters as well, by folds that use all rows. "
         "Five folds of one synthetic data set are an illustration, no evidence; for "
-        "that see doc/evidence/evidence.md.",
+        "that see doc/procedures/procedures.md.",
     )
 
 

@@ -5,12 +5,11 @@ import warnings
 import numpy as np
 
 from sklearn_superior.early_stopping._training import DEFAULT_SCORING
-from sklearn_superior.metrics._scorer import SCORERS
 from sklearn_superior.model_selection._statistics import holm
 from sklearn_superior.model_selection._trajectory import LAST
 
 _LEVEL = 0.05
-_DEFAULT = SCORERS[DEFAULT_SCORING]  # the name of the rule
+_DEFAULT = DEFAULT_SCORING.removeprefix("neg_").removesuffix("_score")  # its rule
 
 
 def in_words(comparison):
