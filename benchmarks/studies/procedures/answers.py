@@ -20,6 +20,7 @@ from benchmarks.studies.procedures.figures import (
     KIND_NAMES,
     draw_forest,
     draw_frontier,
+    draw_reliability,
     draw_rules,
     list_frontiers,
 )
@@ -354,6 +355,12 @@ def draw_all(study, results):
             "Lower and further left is better. Rings: refined PLL with a patience of "
             "20 (the default) and PBS with a patience of 10 (the former one). The log "
             "loss of a refined rule is that after recalibration.",
+        ),
+        Figures(
+            [draw_reliability(study, tables.WAY_NAMES)],
+            "Reliability of what is shipped: share of right predictions in 15 bins of "
+            "the highest probability, all trainings of a kind together; bins with "
+            "fewer than 30 rows are left out. On the line is calibrated, below it too sure.",
         ),
     ]
 

@@ -33,6 +33,7 @@ WAYS = ("default", "former", "all", "folds")
 PATIENCES = (10, 20, 50, None)
 ALL_KINDS = (*KINDS, AT_RANDOM)
 SIZES = ((0, 59, "below 60"), (60, 250, "60 to 250"), (251, math.inf, "above 250"))
+_BINS = ("n", "confidence", "correct")  # of a reliability curve
 REFITS = ("all", "folds")  # the first is kept if both lose the same
 WITHIN = (("default", "former"), ("all", "default"), ("all", "folds"))
 
@@ -131,6 +132,19 @@ def calibration_error(way):
 def compare_calibration(study):
     """Return the expected calibration error of each way: way -> kind -> summary."""
     return {way: of_kinds(study, calibration_error(way), KINDS) for way in WAYS}
+
+
+def pool_reliability(study, way, kind):
+    """Return rows, confidence and share of hits of each bin that is not empty."""
+    bins = np.sum(
+        [
+            [record["ways"][way]["reliability"][key] for key in _BINS]
+            for record in study.trainings([kind])
+        ],
+        axis=0,
+    )
+    n, confidence, correct = bins[:, bins[0] > 0]
+    return n, confidence / n, correct / n
 
 
 def compare_sizes(study):

@@ -20,6 +20,7 @@ from benchmarks.studies.procedures.descriptions import (
     PATIENCES,
     compare_policies,
     of_kinds,
+    pool_reliability,
 )
 from benchmarks.studies.rules.evidence import SHORT
 from sklearn_superior.replication._page import as_png, signed
@@ -59,6 +60,7 @@ _RULE_COLOURS = {
 }
 _MARKERS = dict(zip(PATIENCES, ("v", "o", "s", "D"), strict=True))
 _DEFAULTS = ((REFINED, 20), ("penalized_brier", 10))  # now, and before
+_FEW = 30  # rows; a bin of a reliability curve with fewer is not drawn
 _WIDTH, _ROW, _DPI = 4.5, 0.165, 160  # inches, inches, dots for each inch
 
 
@@ -211,6 +213,31 @@ def draw_rules(study, rules, margin):
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.set_xlabel("points of F1 more than the log loss's choice", loc="right")
         figure.legend(loc="outside upper right", frameon=False, ncols=2)
+        return as_png(figure, dpi=_DPI)
+
+
+def draw_reliability(study, names):
+    """Draw the share of hits against the confidence, kind by kind, for each way."""
+    pyplot = _pyplot()
+    kinds = [kind for kind in KINDS if study.sets([kind])]
+    with pyplot.rc_context(_font(8)):
+        figure, axes = pyplot.subplots(
+            len(kinds), 1, figsize=(_WIDTH, 2.4 * len(kinds)), layout="constrained"
+        )
+        for ax, kind in zip(np.atleast_1d(axes), kinds, strict=True):
+            ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
+            for way, name in names.items():
+                n, *both = pool_reliability(study, way, kind)
+                confidence, hits = (values[n >= _FEW] for values in both)
+                label = name if kind == kinds[0] else None
+                ax.plot(
+                    confidence, hits, "o-", markersize=2.5, linewidth=1, label=label
+                )
+            ax.set_title(KIND_NAMES[kind], fontsize=8)
+            ax.set_ylabel("share of hits")
+            ax.spines[["top", "right"]].set_visible(False)
+        ax.set_xlabel("highest probability")
+        figure.legend(loc="outside upper left", frameon=False, ncols=2, fontsize=7)
         return as_png(figure, dpi=_DPI)
 
 

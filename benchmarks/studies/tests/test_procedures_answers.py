@@ -148,7 +148,7 @@ def test_what_to_use_when():
 
 def test_a_figure_for_each_hypothesis(parts):
     figures = [part for part in parts if isinstance(part, Figures)]
-    assert [len(part.pngs) for part in figures] == [2, 2, 2, 2]
+    assert [len(part.pngs) for part in figures] == [2, 2, 2, 2, 1]
     assert all(png.startswith(b"\x89PNG") for part in figures for png in part.pngs)
     captions = " ".join(part.caption for part in figures)
     assert all(f"H{k}" in captions for k in range(1, 6))

@@ -11,6 +11,7 @@ from matplotlib import pyplot
 
 from benchmarks.studies.procedures import figures
 from benchmarks.studies.procedures.analysis import HYPOTHESES, Study, five_results
+from benchmarks.studies.procedures.descriptions import pool_reliability
 from benchmarks.studies.tests.procedures_records import (
     PLAN,
     make_records,
@@ -110,6 +111,23 @@ def test_frontiers_have_a_panel_for_each_model(drawn):
     first, *_, last = drawn[1].axes
     assert [text.get_text() for text in first.texts] == ["1000"]
     assert not last.axison
+
+
+def test_reliability_has_a_curve_for_each_way(drawn):
+    study = Study(PLAN, make_records(plant))
+    figures.draw_reliability(study, {"default": "a", "folds": "b"})
+    assert [ax.get_title() for ax in drawn[0].axes] == [
+        "tables",
+        "binary tables",
+        "signals",
+    ]
+    assert all(len(ax.lines) == 3 for ax in drawn[0].axes)
+    n, _, hits = pool_reliability(study, "default", "tables")
+    assert n.sum() == sum(
+        sum(r["ways"]["default"]["reliability"]["n"])
+        for r in study.trainings(["tables"])
+    )
+    assert ((hits >= 0) & (hits <= 1)).all()
 
 
 def test_a_mean_without_an_interval_is_drawn(drawn):
