@@ -360,7 +360,8 @@ def draw_all(study, results):
             [draw_reliability(study, tables.WAY_NAMES)],
             "Reliability of what is shipped: share of right predictions in 15 bins of "
             "the highest probability, all trainings of a kind together; bins with "
-            "fewer than 30 rows are left out. On the line is calibrated, below it too sure.",
+            "fewer than 30 rows are left out. On the line is calibrated, below it too "
+            "sure.",
         ),
     ]
 
