@@ -15,10 +15,11 @@ from time import perf_counter
 
 import numpy as np
 
-from sklearn_superior.early_stopping._identity import differences
+from sklearn_superior.staged._identity import differences
 from sklearn_superior.utils._files import remove_leftovers, write_atomically
 from sklearn_superior.utils._warnings import warn
 
+PART = "validation"  # what a training with a hold-out predicts
 _FILE = "checkpoint.zip"
 _FORMAT = "sklearn-superior checkpoint 3"
 _ANEW = "Remove it to start anew, or use another checkpoint_dir."
@@ -79,15 +80,54 @@ class Checkpoint:
         return cls(meta["identity"], scores, meta["best"], models, scored)
 
 
+def open_checkpoint(classifier, training, stopper, scorer, val):
+    """Return what keeps the checkpoint of a training; None if there is none to keep.
+
+    A warning says why, if a training cannot resume.
+    """
+    if classifier.checkpoint_dir is None:
+        return None
+    obstacle, identity, unstable = training.stages.obstacle(), {}, {}
+    if obstacle is None:
+        identity, unstable = training.identify(scorer, val)
+    path = checkpoint_path(classifier.checkpoint_dir)
+    reasons = [] if obstacle is None else [obstacle]
+    reasons += [f"{name}: {reason}" for name, reason in unstable.items()]
+    if reasons:
+        if unstable and classifier.resume and path.exists():
+            raise ValueError(
+                f"resume=True is refused: it cannot be checked that {path} belongs "
+                f"to this training. {'; '.join(reasons)}."
+            )
+        warn(
+            "This training cannot resume, so that no checkpoint is written to "
+            f"{classifier.checkpoint_dir}: {'; '.join(reasons)}."
+        )
+        return None
+    checkpoint = CheckpointKeeper(
+        classifier.checkpoint_dir,
+        training,
+        stopper,
+        identity,
+        verbose=classifier.verbose,
+    )
+    if not classifier.resume and path.exists():
+        warn(
+            f"{path} is replaced, because resume is False. Use resume=True to "
+            "resume from it, or another checkpoint_dir to keep it."
+        )
+    return checkpoint
+
+
 class CheckpointKeeper:
-    """Keeps the checkpoint of a training, and resumes from it.
+    """Keeps the checkpoint of a training, as an observer, and resumes from it.
 
     Parameters
     ----------
     directory : str or path
         Where to keep the checkpoint. Created if it is missing.
 
-    model : StagedModel
+    training : Training
         What is trained, by an adapter that is `Checkpointed`.
 
     stopper : EarlyStopper
@@ -95,11 +135,14 @@ class CheckpointKeeper:
 
     identity : dict of str to str
         What training it is.
+
+    verbose : int, default=0
+        Whether to print that training resumes.
     """
 
-    def __init__(self, directory, model, stopper, identity):
-        self.model, self.stages, self.stopper = model, model.stages, stopper
-        self.identity = identity
+    def __init__(self, directory, training, stopper, identity, *, verbose=0):
+        self.training, self.stages, self.stopper = training, training.stages, stopper
+        self.identity, self._verbose = identity, verbose
         self.path = checkpoint_path(directory)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,11 +155,25 @@ class CheckpointKeeper:
         self._n_saved, self._next_save = None, 0.0
         self._has_failed = self._is_useless = False
 
-    def restore(self):
-        """Resume from the checkpoint; return it, and whether to stop. None: none."""
+    def resume(self, result, score):
+        """Resume from the checkpoint, if there is one.
+
+        Parameters
+        ----------
+        result : Result
+            Is given what was scored.
+
+        score : callable
+            Scores the probabilities of the validation data.
+
+        Returns
+        -------
+        stop : bool
+            Whether training is over.
+        """
         checkpoint = self._read()
         if checkpoint is None:
-            return None, False
+            return False
         different = differences(checkpoint.identity, self.identity)
         if different:
             hint = _RANDOM_HINT if "training data" in different else ""
@@ -132,13 +189,21 @@ class CheckpointKeeper:
             )
         stop = self._replay(checkpoint)
         try:
-            self.model.restore(checkpoint.models, n_done)
+            self.training.restore(checkpoint.models, n_done)
         except Exception as exc:  # whatever a library says of what it did not write
             raise ValueError(
                 f"{self.path}: The checkpoint's model cannot be read: "
                 f"{str(exc).rstrip('.')}. {_ANEW}"
             ) from exc
-        return checkpoint, stop
+        if checkpoint.scored:
+            self._check_scored(checkpoint.scored, score)
+        result.scores = [[value] for value in checkpoint.scores]
+        result.best_iteration = self.stopper.best_iteration
+        result.present = [_as_part(checkpoint.scored, "last")]
+        result.best = [_as_part(checkpoint.scored, "best")]
+        if self._verbose:
+            print(f"resumed after {n_done} {self.stages.unit}s: {self.path}")
+        return stop
 
     def _read(self):
         try:
@@ -166,12 +231,39 @@ class CheckpointKeeper:
             )
         return stops[-1]
 
-    def stage_done(self, scored, *, is_last):
+    def _check_scored(self, scored, score):
+        """Check that model and scorer give again what the checkpoint says."""
+        last, scores = self.stages.snapshot(), self.stopper.scores
+        difference = self.training.differs(
+            self.training.estimator(last), PART, scored["last"]
+        )
+        if difference:
+            raise ValueError(
+                f"{self.path}: its model does not predict the validation data "
+                f"as the last {self.stages.unit} did when it was scored, but "
+                f"{difference}. Remove it to start anew."
+            )
+        for name, stage in (("last", -1), ("best", self.stopper.best_iteration)):
+            if name not in scored:
+                continue
+            again = score(scored[name])
+            if not np.isclose(again, scores[stage], rtol=1e-6, equal_nan=True):
+                raise ValueError(
+                    f"{self.path} is refused: by the present 'scoring' and "
+                    f"data, the score of its {name} {self.stages.unit} is {again:.6g}, "
+                    f"but it was {scores[stage]:.6g}. Remove it to start anew, or use "
+                    "another checkpoint_dir."
+                )
+
+    def begin_stage(self):
+        """Do nothing: a stage is saved when it is done."""
+
+    def stage_done(self, result, is_last):
         """Save, if it is time to: saving takes at most about a tenth of the time."""
         if is_last or perf_counter() >= self._next_save:
-            self.save(scored)
+            self.save(result)
 
-    def save(self, scored):
+    def save(self, result):
         """Save the present state, if it is not saved yet.
 
         If it cannot be written, a warning says so, once.
@@ -191,6 +283,8 @@ class CheckpointKeeper:
                     f"{self.path.parent}: {reason}."
                 )
                 return
+        scored = {"last": result.present, "best": result.best}
+        scored = {k: v[0][PART] for k, v in scored.items() if v and PART in v[0]}
         checkpoint = Checkpoint(
             self.identity, stopper.scores, stopper.best_iteration, models, scored
         )
@@ -205,6 +299,11 @@ class CheckpointKeeper:
                 )
             self._has_failed = True
         self._next_save = perf_counter() + 10 * (perf_counter() - start)
+
+
+def _as_part(scored, name):
+    """Return probabilities as a result has them."""
+    return {PART: scored[name]} if name in scored else {}
 
 
 def checkpoint_path(directory):

@@ -6,19 +6,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._calibration import calibrate
+from sklearn_superior.early_stopping._holdout import fit_holdout, make_training
 from sklearn_superior.early_stopping._parameters import (
     check_stopping_parameters,
     names_validation_data,
 )
-from sklearn_superior.early_stopping._scoring import align_columns
-from sklearn_superior.early_stopping._training import (
-    StagedModel,
-    all_or_nothing,
-    fit_in_stages,
-)
 from sklearn_superior.early_stopping._validation_split import split_validation
-from sklearn_superior.utils._probabilistic import WrapperMixin
+from sklearn_superior.staged._calibration import calibrate
+from sklearn_superior.staged._scoring import align_columns
+from sklearn_superior.staged._training import prepare_estimator
+from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
@@ -232,7 +229,7 @@ class EarlyStoppingClassifier(
 
     def _fit(self, data, validation, groups):
         check_stopping_parameters(self)
-        model = StagedModel(self.estimator)
+        estimator, stages = prepare_estimator(self.estimator)
         if data.X is None:
             raise ValueError("X must be array-like. Got None.")
         validate_data(self, data.X, data.y, skip_check_array=True)
@@ -242,13 +239,14 @@ class EarlyStoppingClassifier(
             validate_data(self, validation[0], reset=False, skip_check_array=True)
         split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
-        fit_in_stages(self, model, split, classes=classes)
-        self.estimator_ = model.estimator()
-        self._own_classes = model.columns_of(self.estimator_)
+        training = make_training(estimator, split, classes, stages=stages)
 
-    def _attributes_of_stage(self, model, estimator):
-        """Return what makes a copy of this classifier predict as a stage."""
-        return {"estimator_": estimator, "_own_classes": model.columns_of(estimator)}
+        def attributes_of(estimator):
+            own_classes = training.columns_of(estimator)
+            return {"estimator_": estimator, "_own_classes": own_classes}
+
+        fit_holdout(self, training, split, attributes_of).set_on(self)
+        vars(self).update(attributes_of(training.estimator()))
 
     @property
     def feature_importances_(self):

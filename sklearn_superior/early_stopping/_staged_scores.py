@@ -5,9 +5,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
-from sklearn_superior.early_stopping._scoring import StageScorer, align_columns
-from sklearn_superior.early_stopping._training import transform
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged._scoring import StageScorer, align_columns
+from sklearn_superior.staged._training import transform
+from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.utils._rows import check_labels
 
 

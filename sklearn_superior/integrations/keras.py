@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.early_stopping._training import StageScorer, check_scorer
+from sklearn_superior.staged._scoring import StageScorer, check_scorer
 from sklearn_superior.utils._optional import import_optional
 
 try:

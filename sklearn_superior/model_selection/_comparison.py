@@ -1,7 +1,9 @@
 """Which rule picks the best model? All of them read off one training."""
 
+import math
 import traceback
 from collections.abc import Iterable, Mapping
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -9,14 +11,8 @@ from joblib import cpu_count, effective_n_jobs
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
-from sklearn_superior.early_stopping._training import (
-    STOPPING_CONSTRAINTS,
-    StagedModel,
-    StageScorers,
-    align_columns,
-    best_temperature,
-    validation_rows,
-)
+from sklearn_superior.early_stopping._parameters import STOPPING_CONSTRAINTS
+from sklearn_superior.early_stopping._validation_split import validation_rows
 from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._folds import (
@@ -30,7 +26,11 @@ from sklearn_superior.model_selection._trajectory import (
     find_judges,
     find_scorers,
 )
-from sklearn_superior.utils._parallel import in_parallel, limit_threads, picklable
+from sklearn_superior.staged._calibration import best_temperature
+from sklearn_superior.staged._engine import FixedBudget, run
+from sklearn_superior.staged._scoring import StageScorers, align_columns
+from sklearn_superior.staged._training import Training, prepare_estimator
+from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import (
@@ -169,7 +169,7 @@ def compare_stopping_rules(
             "The 'scoring' parameter must not have the names of rules, if one of both "
             f"is a dict or holds scorers. Got {shared} in both."
         )
-    StagedModel(estimator)  # an error if it cannot be trained in stages
+    prepare_estimator(estimator)  # an error if it cannot be trained in stages
     X, y, groups = indexable(X, y, groups)
     y, _, _ = check_target(y)
     rng = check_random_state(random_state)
@@ -278,10 +278,14 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     train, val, test = (np.asarray(part) for part in rows)
     parts = {"validation": val, "test": test}
     classes = np.unique(y)
-    model = StagedModel(estimator, seed=seed, max_threads=threads)
-    # One pass predicts both parts: they are separated by their rows.
-    X_seen = take_rows(X, np.concatenate([val, test]))
-    model.prepare(Rows(take_rows(X, train), y[train]), X_seen, classes)
+    training = Training(
+        estimator,
+        lambda: Rows(take_rows(X, train), y[train]),
+        {part: partial(take_rows, X, rows) for part, rows in parts.items()},
+        classes,
+        seed=seed,
+        max_threads=threads,
+    )
     first = next(iter(judges))
     named = {name: Judge(scorer) for name, scorer in scorers.items() if scorer}
     named |= {"target": judges[first]} | {k: v for k, v in judges.items() if k != first}
@@ -308,28 +312,20 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
         for is_calibrated in (False, True)
         if scorers_of[part, is_calibrated]
     }
-    own = np.searchsorted(classes, model.own_classes)
     temperatures = []
 
-    def on_stage(y_proba):
-        calibrated = y_proba
-        temperature = np.nan
-        if calibrates and np.isfinite(y_proba).all():
-            temperature = best_temperature(
-                y[val], y_proba[: len(val), own], model.own_classes
-            )
-            scaled = scale_temperature(y_proba[:, own], temperature)
-            calibrated = align_columns(scaled, model.own_classes, classes)
+    def record(_, predicted):
+        temperature, calibrated = np.nan, predicted
+        if calibrates and all(np.isfinite(q).all() for q in predicted.values()):
+            temperature, calibrated = _calibrate(training, y[val], predicted)
         temperatures.append(temperature)
         for (part, is_calibrated), score_part in score.items():
-            seen = calibrated if is_calibrated else y_proba
-            seen = seen[: len(val)] if part == "validation" else seen[len(val) :]
-            for name, value in score_part(seen).items():
+            seen = calibrated if is_calibrated else predicted
+            for name, value in score_part(seen[part]).items():
                 scores[part][name].append(value)
-        return False
+        return np.nan
 
-    with limit_threads(threads):
-        model.fit(on_stage)
+    run([training], record, FixedBudget(math.inf), max_threads=threads)
     tie_scores = scores["validation"].pop(_TIES)
     return Trajectory(
         fold=fold,
@@ -343,6 +339,22 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
         temperature=np.array(temperatures) if calibrates else None,
         tie_scores=np.array(tie_scores),
     )
+
+
+def _calibrate(training, y_val, predicted):
+    """Return the temperature that is best on the validation part, and scaled parts."""
+    classes, own_classes = training.classes, training.own_classes
+    own = np.searchsorted(classes, own_classes)
+    temperature = best_temperature(
+        y_val, predicted["validation"][:, own], own_classes
+    )
+    scaled = {
+        part: align_columns(
+            scale_temperature(y_proba[:, own], temperature), own_classes, classes
+        )
+        for part, y_proba in predicted.items()
+    }
+    return temperature, scaled
 
 
 def _report_errors(errors, n_jobs):

@@ -5,8 +5,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.early_stopping._training import align_columns
 from sklearn_superior.metrics import scale_temperature
+from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin
 
 

@@ -14,29 +14,29 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._training import (
-    STOPPING_CONSTRAINTS,
-    StagedModel,
-    align_columns,
-    all_or_nothing,
-    check_scorer,
-    warn_of_scores,
-)
+from sklearn_superior.early_stopping._holdout import warn_of_scores
+from sklearn_superior.early_stopping._parameters import STOPPING_CONSTRAINTS
 from sklearn_superior.metrics import scale_temperature
-from sklearn_superior.model_selection._candidate import Plan
-from sklearn_superior.model_selection._cv_results import make_cv_results
-from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
-from sklearn_superior.model_selection._folds import split_in_two
-from sklearn_superior.model_selection._refit import find_temperature, train_on_all
-from sklearn_superior.model_selection._search_callbacks import SearchCallbacks
-from sklearn_superior.model_selection._search_run import (
+from sklearn_superior.model_selection._candidates import (
     describe,
+    find_settings,
     run_search,
     train_members,
 )
-from sklearn_superior.model_selection._settings import find_settings
+from sklearn_superior.model_selection._cv_results import make_cv_results
+from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
+from sklearn_superior.model_selection._fold_training import (
+    Plan,
+    find_temperature,
+    out_of_fold,
+    train_on_all,
+)
+from sklearn_superior.model_selection._folds import split_in_two
 from sklearn_superior.model_selection._trajectory import by_name
-from sklearn_superior.utils._probabilistic import WrapperMixin
+from sklearn_superior.staged._observers import Callbacks
+from sklearn_superior.staged._scoring import align_columns, check_scorer
+from sklearn_superior.staged._training import prepare_estimator
+from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._rows import Rows, check_groups, check_target
 from sklearn_superior.utils._sklearn_compat import (
     CallbackSupportMixin,
@@ -320,24 +320,22 @@ class StagedSearchCV(
         self._check_parameters()
         settings = find_settings(self.param_grid)
         plan = self._make_plan(X, y, sample_weight, groups)
-        callbacks = SearchCallbacks(self, plan.data, len(settings))
+        callbacks = Callbacks(self, plan.data, len(settings), "candidate")
         finished = run_search(self, settings, plan, callbacks)
         if self.refit == "folds":
             train_members(finished, plan)
         self._set_results(finished, plan)
-        best = finished.best
-        model = StagedModel(finished.estimators[finished.index])
+        best, estimator = finished.best, finished.estimators[finished.index]
         warn_of_scores(
             best.stage_scores.mean(axis=1).tolist(),
             best.best_iteration,
-            model.stages.n_stages,
-            model.stages,
+            prepare_estimator(estimator)[1],
             self.n_iter_no_change,
         )
         if self.refit == "folds":
             self._average(best)
         elif self.refit:
-            self._train_on_all(model, best, plan)
+            self._train_on_all(estimator, best, plan)
         callbacks.finished(
             lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
         )
@@ -377,14 +375,14 @@ class StagedSearchCV(
             self.tol,
             keeps_members=self.refit == "folds",
         )
-        for fold, (_, test) in enumerate(plan.folds):
-            for name, own in plan.weights.items():  # errors before training
+        for name, own in plan.weights.items():  # errors before training
+            for fold, (_, test) in enumerate(plan.folds):
                 if own is not None and not own[test].any():
                     raise ValueError(
                         "sample_weight must be positive for a test row of every fold. "
                         f"Got only zeros in fold {fold}."
                     )
-                plan.make_scorer(name, fold)
+            plan.make_scorer(name, 0)
         _warn_of_missing_classes(plan)
         return plan
 
@@ -408,13 +406,15 @@ class StagedSearchCV(
         self.stage_scores_ = [
             np.empty((0, n_folds)) if c is None else c.stage_scores for c in candidates
         ]
-        self.oof_proba_ = best.oof_proba
-        self.temperature_ = find_temperature(self.calibration, plan, best)
+        self.oof_proba_ = out_of_fold(plan, best.test_proba)
+        self.temperature_ = find_temperature(self.calibration, plan, best.test_proba)
 
-    def _train_on_all(self, model, best, plan):
+    def _train_on_all(self, estimator, best, plan):
         start = perf_counter()
         try:
-            self.best_estimator_ = train_on_all(model, best, plan)
+            self.best_estimator_, self._own_classes = train_on_all(
+                estimator, best, plan
+            )
         except Exception as exc:  # what was searched for is there all the same
             if self.error_score == "raise":
                 raise
@@ -426,7 +426,6 @@ class StagedSearchCV(
                 FitFailedWarning,
             )
             return
-        self._own_classes = model.columns_of(self.best_estimator_)
         self.refit_time_ = perf_counter() - start
 
     def _average(self, best):

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 
 from sklearn_superior.early_stopping import EarlyStopper, staged_scores
-from sklearn_superior.early_stopping._training import check_scorer
 from sklearn_superior.metrics._rules import rule_names
+from sklearn_superior.staged._scoring import check_scorer
 from sklearn_superior.utils._sklearn_compat import scorer_parts
 
 DEFAULT_RULES = (

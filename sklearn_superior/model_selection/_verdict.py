@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from sklearn_superior.early_stopping._training import DEFAULT_SCORING
+from sklearn_superior.staged._scoring import DEFAULT_SCORING
 from sklearn_superior.model_selection._statistics import holm
 from sklearn_superior.model_selection._trajectory import LAST
 

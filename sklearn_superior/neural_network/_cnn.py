@@ -8,15 +8,9 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
-from sklearn_superior.early_stopping._training import (
-    StagedModel,
-    align_columns,
-    all_or_nothing,
-    calibrate,
-    fit_in_stages,
-    names_validation_data,
-    split_validation,
-)
+from sklearn_superior.early_stopping._holdout import fit_holdout, make_training
+from sklearn_superior.early_stopping._parameters import names_validation_data
+from sklearn_superior.early_stopping._validation_split import split_validation
 from sklearn_superior.neural_network._input import (
     ClassWeights,
     Encoding,
@@ -30,6 +24,9 @@ from sklearn_superior.neural_network._network import (
     torch_training,
 )
 from sklearn_superior.neural_network._stages import CNNStages
+from sklearn_superior.staged._calibration import calibrate
+from sklearn_superior.staged._scoring import align_columns
+from sklearn_superior.utils._probabilistic import all_or_nothing
 from sklearn_superior.utils._rows import Rows
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
@@ -367,13 +364,20 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             split.train = split.train.take(np.flatnonzero(weight))
         for name in (*_SCORE_ATTRIBUTES, "_trainer"):
             vars(self).pop(name, None)
-        fit_in_stages(
+        training = make_training(
             self,
-            StagedModel(self, stages=stages),
             split,
-            classes=self.classes_,
+            self.classes_,
             own_classes=self._encoding.classes if continues else None,
+            stages=stages,
         )
+        holdout = fit_holdout(
+            self,
+            training,
+            split,
+            lambda network: vars(network) | {"classes_": self.classes_},
+        )
+        holdout.set_on(self)
         self.history_ = {"train_loss": stages.losses, "time": stages.times}
         if self.early_stopping:
             self.history_["validation_score"] = self.validation_scores_
@@ -381,10 +385,6 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             key: np.array(values[: self.n_iter_])
             for key, values in self.history_.items()
         }
-
-    def _attributes_of_stage(self, model, estimator):
-        """Return what makes a copy of this classifier predict as a stage."""
-        return vars(estimator) | {"classes_": model.classes}
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one epoch, on data of which there may be more to come.

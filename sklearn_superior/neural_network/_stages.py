@@ -6,7 +6,6 @@ from time import perf_counter
 
 import numpy as np
 
-from sklearn_superior.early_stopping.stages import Checkpointed, Stages
 from sklearn_superior.neural_network._input import (
     ClassWeights,
     Encoding,
@@ -19,6 +18,7 @@ from sklearn_superior.neural_network._network import (
     to_proba,
     torch_training,
 )
+from sklearn_superior.staged.adapters import Checkpointed, Stages
 from sklearn_superior.utils._warnings import warn
 
 

@@ -1,8 +1,24 @@
 """Classifiers whose predictions all follow from their probabilities."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
+
+
+@contextmanager
+def all_or_nothing(classifier):
+    """Leave a classifier as it was before, if the fit in this context fails."""
+    before = dict(vars(classifier))
+    for name in ("estimator_", "temperature_"):
+        vars(classifier).pop(name, None)
+    try:
+        yield
+    except BaseException:
+        vars(classifier).clear()
+        vars(classifier).update(before)
+        raise
 
 
 class ProbabilisticMixin:

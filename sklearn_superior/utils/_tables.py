@@ -4,12 +4,53 @@ Nullable and Arrow columns of pandas, polars, pyarrow, masked arrays, categories
 objects keep their dtype, and integers stay exact. What is missing is an error.
 """
 
+import sys
+from itertools import accumulate
 from numbers import Real
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 
-__all__ = ["read_array", "read_numbers"]
+from sklearn_superior.utils._sklearn_compat import count_rows
+
+__all__ = ["read_array", "read_numbers", "stack_rows"]
+
+
+def stack_rows(parts):
+    """Stack tables of the same kind; return the whole, and where each part ends.
+
+    Parameters
+    ----------
+    parts : dict of str to array-like
+        Arrays, sparse matrices, data frames or lists.
+
+    Returns
+    -------
+    whole : array-like or None
+        None if there is no part.
+
+    ends : dict of str to int
+        The number of the row after the last one of each part.
+
+    Examples
+    --------
+    >>> from sklearn_superior.utils._tables import stack_rows
+    >>> stack_rows({"a": [1, 2], "b": [3]})
+    ([1, 2, 3], {'a': 2, 'b': 3})
+    """
+    tables = list(parts.values())
+    ends = dict(zip(parts, accumulate(map(count_rows, tables)), strict=True))
+    first = tables[0] if tables else None
+    if len(tables) < 2:
+        return first, ends
+    if issparse(first):
+        return vstack(tables, format="csr"), ends
+    if isinstance(first, list):
+        return [row for table in tables for row in table], ends
+    library = type(first).__module__.partition(".")[0]
+    if library in ("pandas", "polars"):
+        return sys.modules[library].concat(tables), ends
+    return np.concatenate(tables), ends
 
 
 def read_array(values, name):

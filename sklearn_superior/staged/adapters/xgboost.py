@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from sklearn_superior.early_stopping.stages._base import (
+from sklearn_superior.staged.adapters.base import (
     Checkpointed,
     Stages,
     check_n_stages,

@@ -1,18 +1,98 @@
-"""The candidates of a search: trained in parallel, read from disk, or failed."""
+"""The candidates of a search: their settings, their training, and what is left of it.
 
+They are trained in parallel, read from disk, or fail.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 
-from sklearn_superior.early_stopping._training import StagedModel
-from sklearn_superior.model_selection._candidate import train_candidate
-from sklearn_superior.model_selection._search_store import open_store
-from sklearn_superior.model_selection._settings import warn_of_budgets, with_params
+from sklearn_superior.model_selection._fold_training import train_candidate
+from sklearn_superior.model_selection._store import open_store
+from sklearn_superior.staged._training import prepare_estimator, private_copy
 from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress import Meter
 from sklearn_superior.utils._warnings import warn
+
+# Settings
+
+
+def find_settings(param_grid):
+    """Return the parameters of each candidate."""
+    if param_grid is None:
+        return [{}]
+    if isinstance(param_grid, Mapping | list | tuple):
+        settings = list(ParameterGrid(param_grid))
+    elif isinstance(param_grid, Iterable) and not isinstance(param_grid, str):
+        settings = list(param_grid)
+    else:
+        settings = [param_grid]
+    if not settings or not all(isinstance(params, Mapping) for params in settings):
+        raise ValueError(
+            "The 'param_grid' parameter must be a dict of lists, a list of these, an "
+            "iterable of at least one dict from parameters to values, or None. Got "
+            f"{param_grid!r}."
+        )
+    return [dict(params) for params in settings]
+
+
+def with_params(estimator, params):
+    """Return a copy of an estimator with the parameters of a candidate."""
+    copy = private_copy(estimator)
+    if not params:
+        return copy
+    try:
+        return copy.set_params(**clone(params, safe=False))
+    except (ValueError, TypeError, AttributeError) as exc:
+        raise ValueError(
+            "The 'param_grid' parameter must hold parameters of the estimator. Got "
+            f"{params}: {exc}"
+        ) from exc
+
+
+def _warn_of_budgets(estimators, settings):
+    """Warn of settings that differ in nothing but the number of stages."""
+    names: dict = {}  # by the parameters that are set: a budget has several names
+    budgets: dict = {}
+    for estimator, params in zip(estimators, settings, strict=True):
+        if not params:
+            continue
+        key = frozenset(params)
+        if key not in names:
+            names[key] = _budget_name(estimator)
+        name = names[key]
+        if name in params:
+            others = sorted((k, repr(v)) for k, v in params.items() if k != name)
+            budgets.setdefault((name, *others), set()).add(params[name])
+    for (name, *_), values in budgets.items():
+        if len(values) > 1:
+            warn(
+                f"The 'param_grid' parameter holds several values of {name}: "
+                f"{', '.join(map(str, sorted(values)))}. StagedSearchCV chooses the "
+                "number of stages by itself, up to this budget, and a smaller budget "
+                "as a rule trains the same stages again. Give the largest value alone."
+            )
+            return
+
+
+def _budget_name(estimator):
+    """Return the parameter with the number of stages; None if training will fail."""
+    try:
+        _, stages = prepare_estimator(estimator)
+    except Exception:
+        return None
+    name = stages.budget_name()
+    is_pipeline = isinstance(estimator, Pipeline)
+    return f"{estimator.steps[-1][0]}__{name}" if is_pipeline else name
+
+
+# Training
 
 
 @dataclass
@@ -38,7 +118,8 @@ class Finished:
     @property
     def index(self):
         """The place of the best candidate, the first one of equals."""
-        return _index_of_best(self.candidates)
+        scores = [-np.inf if c is None else c.score for c in self.candidates]
+        return int(np.argmax(scores))
 
     @property
     def best(self):
@@ -60,15 +141,16 @@ def run_search(search, settings, plan, callbacks):
     plan : Plan
         What the candidates have in common.
 
-    callbacks : SearchCallbacks
-        Is told of each candidate.
+    callbacks : Callbacks
+        Are told of each candidate when it is finished, for several may be trained at
+        once, in other processes.
 
     Returns
     -------
     finished : Finished
     """
     estimators = [with_params(search.estimator, params) for params in settings]
-    warn_of_budgets(estimators, settings)
+    _warn_of_budgets(estimators, settings)
     store, found, errors = None, {}, {}
     if search.checkpoint_dir is not None:
         store = open_store(
@@ -79,21 +161,22 @@ def run_search(search, settings, plan, callbacks):
             resume=search.resume,
         )
     if store is not None and search.resume:
-        stored = {k: store.read(params) for k, params in enumerate(settings)}
-        found = {k: candidate for k, candidate in stored.items() if candidate}
+        for number, params in enumerate(settings):
+            if candidate := store.read(params):
+                _add(found, number, candidate)
     todo = [k for k in range(len(settings)) if k not in found]
     try:
         for number, candidate, error in _outcomes(search, todo, estimators, plan):
             if error is None:
-                found[number] = candidate
                 if store is not None:
                     store.write(settings[number], candidate)
-                _drop_members(found)
+                _add(found, number, candidate)
             elif search.error_score == "raise" or len(settings) == 1:
                 raise error
             else:
                 errors[number] = error
-            if callbacks.candidate_done() and found:
+            callbacks.begin_stage()
+            if callbacks.stage_done() and found:
                 break
     except KeyboardInterrupt:
         if not found:
@@ -112,6 +195,15 @@ def run_search(search, settings, plan, callbacks):
     )
 
 
+def _add(found, number, candidate):
+    """Add a candidate; only the best one keeps its probabilities and models."""
+    found[number] = candidate
+    best = max(found, key=lambda k: (found[k].score, -k))
+    for k, other in found.items():
+        if k != best:
+            other.forget_models()
+
+
 def _outcomes(search, todo, estimators, plan):
     """Yield the number of each candidate, what came of it, and what went wrong."""
     n_jobs = effective_n_jobs(search.n_jobs)
@@ -119,35 +211,51 @@ def _outcomes(search, todo, estimators, plan):
     plan.folds_at_once = min(n_jobs // n_at_once, len(plan.folds), cpu_count())
     if n_at_once * plan.folds_at_once > 1:  # they share the threads of the machine
         plan.max_threads = max(1, cpu_count() // (n_at_once * plan.folds_at_once))
-    tasks = [(k, estimators[k], plan) for k in todo]
     n_jobs = 1 if n_at_once == 1 else search.n_jobs  # then folds have the cores
-    outcomes = in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
     if not (search.verbose and todo):
-        yield from outcomes
+        tasks = [(k, estimators[k], plan) for k in todo]
+        yield from in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
         return
     n_stages = {k: _count_stages(estimators[k]) for k in todo}
     with Meter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
-        n_shown = 0
-
-        def on_stage():
-            nonlocal n_shown
-            n_shown += 1
-            meter.advance()
-
-        plan.on_stage = on_stage
-        for outcome in outcomes:
-            meter.advance(n_stages[outcome[0]] - n_shown)  # those it did without
-            n_shown = 0
+        stages = _StageMeter(meter)
+        observers = (stages,) if n_at_once == 1 else ()
+        tasks = [(k, estimators[k], plan, observers) for k in todo]
+        for outcome in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
+            meter.advance(n_stages[outcome[0]] - stages.n_shown)  # those it did without
+            stages.n_shown = 0
             yield outcome
-        plan.on_stage = None
+
+
+class _StageMeter:
+    """Shows the stages of a candidate that is trained in this process."""
+
+    def __init__(self, meter):
+        self._meter, self.n_shown = meter, 0
+
+    def begin_stage(self):
+        """Do nothing: a stage is shown when it is done."""
+
+    def stage_done(self, *_):
+        """Show the present stage."""
+        self.n_shown += 1
+        self._meter.advance()
 
 
 def _count_stages(estimator):
     """Return the budget of a candidate; 1 if it is going to fail."""
     try:
-        return StagedModel(estimator).stages.n_stages
+        return prepare_estimator(estimator)[1].n_stages
     except Exception:
         return 1
+
+
+def _try_candidate(number, estimator, plan, observers=()):
+    """Return a candidate, or what went wrong."""
+    try:
+        return number, train_candidate(estimator, plan, observers), None
+    except Exception as exc:
+        return number, None, picklable(exc)
 
 
 def _report(errors, settings, *, is_all, error_score):
@@ -177,36 +285,10 @@ def _make_error(kinds, message):
     return ValueError(message)
 
 
-def _try_candidate(number, estimator, plan):
-    """Return a candidate, or what went wrong."""
-    try:
-        return number, train_candidate(estimator, plan), None
-    except Exception as exc:
-        return number, None, picklable(exc)
-
-
 def describe(error):
     """Return the kind of an error, its message and its notes as sentences."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
-
-
-def _index_of_best(candidates):
-    """Return the place of the best candidate, the first one of equals."""
-    scores = [
-        -np.inf if c is None else np.mean(next(iter(c.test_scores.values())))
-        for c in candidates
-    ]
-    return int(np.argmax(scores))
-
-
-def _drop_members(found):
-    """Forget the models of all candidates but the best one so far."""
-    numbers = sorted(found)
-    best = numbers[_index_of_best([found[k] for k in numbers])]
-    for number in numbers:
-        if number != best:
-            found[number].members = None
 
 
 def train_members(finished, plan):
@@ -219,7 +301,9 @@ def train_members(finished, plan):
         index, before = finished.index, finished.best
         again = train_candidate(finished.estimators[index], plan)
         if again.best_iteration != before.best_iteration or not np.allclose(
-            again.oof_proba, before.oof_proba, atol=1e-4, equal_nan=True
+            np.concatenate(again.test_proba),
+            np.concatenate(before.test_proba),
+            atol=1e-4,
         ):
             warn(
                 "The models of the folds came out otherwise when they were trained "

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from sklearn_superior.early_stopping._training import (
+from sklearn_superior.model_selection._fold_training import Candidate
+from sklearn_superior.staged._identity import (
     NoStableIdentityError,
     differences,
     digest_of,
     identify,
     stable_text,
 )
-from sklearn_superior.model_selection._candidate import Candidate
 from sklearn_superior.utils._files import remove_leftovers, write_atomically
 from sklearn_superior.utils._warnings import warn
 
-_FORMAT = "sklearn-superior search 2"
+_FORMAT = "sklearn-superior search 3"
 _ANEW = "Use another checkpoint_dir, or remove the folder to start anew."
-_ARRAYS = ("stage_scores", "oof_proba", "train_losses", "fit_times", "score_times")
+_ARRAYS = ("stage_scores", "fit_times", "score_times")
 
 
 def identify_search(estimator, plan):
@@ -129,7 +129,8 @@ class SearchStore:
         self.path = self.directory / "search.json"
         self._names = list(plan.scorers)
         self._n_folds = len(plan.folds)
-        self._shape = (len(plan.data.y), len(plan.classes))
+        self._n_test = [len(test) for _, test in plan.folds]
+        self._n_classes = len(plan.classes)
         self._has_failed = False
         text = json.dumps(identity, sort_keys=True)
         self._digest = hashlib.sha256(text.encode()).hexdigest()
@@ -209,17 +210,18 @@ class SearchStore:
         n_stages = len(arrays["stage_scores"])
         expected = {
             "stage_scores": (n_stages, self._n_folds),
-            "oof_proba": self._shape,
-            "train_losses": (self._n_folds,),
+            "test_proba": (sum(self._n_test), self._n_classes),
             "fit_times": (self._n_folds,),
             "score_times": (self._n_folds,),
         }
         shapes = {name: array.shape for name, array in arrays.items()}
         if shapes != expected or not 0 <= meta["best_iteration"] < n_stages:
             raise ValueError(f"its arrays have the shapes {shapes}, not {expected}")
+        ends = np.cumsum(self._n_test)[:-1]
         return Candidate(
             best_iteration=meta["best_iteration"],
             test_scores=dict(zip(self._names, test_scores, strict=True)),
+            test_proba=np.split(arrays.pop("test_proba"), ends),
             **arrays,
         )
 
@@ -235,6 +237,7 @@ class SearchStore:
             buffer,
             meta=np.frombuffer(json.dumps(meta).encode(), np.uint8),
             test_scores=np.array([candidate.test_scores[k] for k in self._names]),
+            test_proba=np.concatenate(candidate.test_proba),
             **{name: getattr(candidate, name) for name in _ARRAYS},
         )
         self._write(self._path_of(params), buffer.getvalue())

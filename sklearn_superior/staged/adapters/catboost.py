@@ -9,7 +9,7 @@ from threading import current_thread, main_thread
 
 import numpy as np
 
-from sklearn_superior.early_stopping.stages._base import (
+from sklearn_superior.staged.adapters.base import (
     Stages,
     margin_to_proba,
     stand_in_labels,

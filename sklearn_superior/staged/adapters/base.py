@@ -1,4 +1,4 @@
-"""The two contracts of an adapter: to train in stages, and to be checkpointed."""
+"""The contracts of an adapter: to train in stages, and to be checkpointed."""
 
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -6,6 +6,9 @@ from numbers import Integral
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import clone
+
+from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._sklearn_compat import MODEL_TYPES
 
 
 class Stages(ABC):
@@ -197,6 +200,39 @@ class Checkpointed(ABC):
     def initial_state(self):
         """Return what training starts from besides data and parameters, as bytes."""
         return b""
+
+
+class SkopsFormat:
+    """Adds bytes in the format of skops to an adapter that is `Checkpointed`.
+
+    Estimators of scikit-learn are read from it without running code of the file.
+    """
+
+    def obstacle(self):
+        """Return whether what is trained could not be read again."""
+        unreadable = self.why_unreadable({"": self.to_bytes(self.estimator)})
+        return super().obstacle() if unreadable is None else unreadable
+
+    def why_unreadable(self, models):
+        """Return which types of the models would be refused."""
+        skops, types = _skops(), set()
+        for data in models.values():
+            types |= {*skops.get_untrusted_types(data=data)} - MODEL_TYPES
+        if not types:
+            return None
+        return f"skops, which reads checkpoints, does not trust {sorted(types)}"
+
+    def to_bytes(self, estimator):
+        """Bytes of an estimator."""
+        return _skops().dumps(estimator)
+
+    def from_bytes(self, data):
+        """Estimator from bytes; types that are not known to be safe are refused."""
+        return _skops().loads(data, trusted=sorted(MODEL_TYPES))
+
+
+def _skops():
+    return import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
 
 
 def set_seeds(estimator, seed):

@@ -4,13 +4,13 @@ from copy import deepcopy
 
 import numpy as np
 
-from sklearn_superior.early_stopping.stages._base import (
+from sklearn_superior.staged.adapters.base import (
     Checkpointed,
     Stages,
     copy_with,
     hand_over_fit,
 )
-from sklearn_superior.early_stopping.stages._skops import SkopsFormat
+from sklearn_superior.staged.adapters.base import SkopsFormat
 
 
 class PartialFitStages(SkopsFormat, Checkpointed, Stages):

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from sklearn.base import is_regressor
 
-from sklearn_superior.early_stopping.stages._base import Checkpointed, Stages
+from sklearn_superior.staged.adapters.base import Checkpointed, Stages
 
 __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
 
@@ -12,12 +12,12 @@ __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
 # it is used: the module of this folder, and what to call in it. The bases of a class
 # are looked up in their order.
 _ADAPTERS = {
-    ("sklearn", "GradientBoostingClassifier"): ("_sklearn", "GradientBoostingStages"),
-    ("sklearn", "HistGradientBoostingClassifier"): ("_sklearn", "hist_stages"),
-    ("sklearn", "AdaBoostClassifier"): ("_sklearn", "AdaBoostStages"),
-    ("xgboost", "XGBClassifier"): ("_xgboost", "XGBoostStages"),
-    ("lightgbm", "LGBMClassifier"): ("_lightgbm", "LightGBMStages"),
-    ("catboost", "CatBoostClassifier"): ("_catboost", "CatBoostStages"),
+    ("sklearn", "GradientBoostingClassifier"): ("sklearn", "GradientBoostingStages"),
+    ("sklearn", "HistGradientBoostingClassifier"): ("sklearn", "hist_stages"),
+    ("sklearn", "AdaBoostClassifier"): ("sklearn", "AdaBoostStages"),
+    ("xgboost", "XGBClassifier"): ("xgboost", "XGBoostStages"),
+    ("lightgbm", "LGBMClassifier"): ("lightgbm", "LightGBMStages"),
+    ("catboost", "CatBoostClassifier"): ("catboost", "CatBoostStages"),
 }
 _REGISTERED: dict = {}  # by the class itself
 # What any other estimator must have.
@@ -88,7 +88,7 @@ def find_stages(estimator):
     lacking = {name: _why_absent(estimator, name) for name in _NEEDED}
     lacking = {name: reason for name, reason in lacking.items() if reason}
     if not lacking:
-        module = import_module(f"{__name__}._partial_fit")
+        module = import_module(f"{__name__}.partial_fit")
         return module.PartialFitStages(estimator)
     name, reason = next(iter(lacking.items()))
     raise TypeError(

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_superior.early_stopping.stages._base import (
+from sklearn_superior.staged.adapters.base import (
     Checkpointed,
     Stages,
     check_n_stages,
@@ -13,7 +13,7 @@ from sklearn_superior.early_stopping.stages._base import (
     hand_over_fit,
     stand_in_labels,
 )
-from sklearn_superior.early_stopping.stages._hist_hook import (
+from sklearn_superior.staged.adapters.hist_hook import (
     cut_hist,
     hist_hook_works,
     hook_by_name,
@@ -22,7 +22,7 @@ from sklearn_superior.early_stopping.stages._hist_hook import (
     prepare_hist_to_resume,
     unpack_trees,
 )
-from sklearn_superior.early_stopping.stages._skops import SkopsFormat
+from sklearn_superior.staged.adapters.base import SkopsFormat
 from sklearn_superior.utils._warnings import warn
 
 

@@ -1,0 +1,363 @@
+"""One estimator on one split, trained stage by stage.
+
+A training has a private copy of the estimator. It fits what comes before the stages in
+a pipeline, encodes labels, and hands over probabilities with a column for every class.
+"""
+
+import warnings
+from copy import copy, deepcopy
+from numbers import Integral
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from sklearn_superior.staged._coroutine import Coroutine
+from sklearn_superior.staged._engine import FixedBudget, run
+from sklearn_superior.staged._identity import identify
+from sklearn_superior.staged._scoring import align_columns
+from sklearn_superior.staged.adapters import find_stages
+from sklearn_superior.staged.adapters.base import set_seeds
+from sklearn_superior.utils._tables import stack_rows
+
+
+class Training:
+    """An estimator in training, as a coroutine: `advance` trains one more stage.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier that is trained in stages, or a pipeline that ends in one. It is
+        not changed.
+
+    train : callable
+        Returns the training data, `Rows`, which a step of a pipeline may change.
+
+    seen : dict of str to callable
+        What every stage predicts. Each part is transformed by itself, as it is when the
+        kept model predicts it. A call returns rows that a step may change.
+
+    classes : ndarray
+        All classes, those of the training data among them.
+
+    own_classes : ndarray, default=None
+        The classes that the model knows. None: those of the training data.
+
+    seed : int, default=None
+        Seed for all random states of the copy.
+
+    max_threads : int, default=None
+        At most so many threads for libraries with threads of their own.
+
+    stages : Stages, default=None
+        The adapter of an estimator that trains itself, which is not cloned then.
+
+    Attributes
+    ----------
+    stages : Stages
+        The adapter of what is trained.
+
+    n_done : int
+        Number of stages that were trained.
+
+    own_classes : ndarray
+        The classes that the model knows, after `begin`.
+    """
+
+    def __init__(
+        self,
+        estimator,
+        train,
+        seen,
+        classes,
+        *,
+        own_classes=None,
+        seed=None,
+        max_threads=None,
+        stages=None,
+    ):
+        if stages is None:
+            estimator, stages = prepare_estimator(estimator, seed, max_threads)
+        self.stages, self.n_stages = stages, check_n_stages(stages)
+        self._whole = estimator
+        self._load_train, self._load_seen = train, seen
+        self.classes, self.own_classes = classes, own_classes
+        self.n_done = 0
+        self._train = self._X_seen = self._coroutine = None
+
+    # The coroutine
+
+    @property
+    def is_open(self):
+        """Whether there may be a further stage."""
+        has_ended = self._coroutine is not None and self._coroutine.has_ended
+        return not has_ended and self.n_done < self.n_stages
+
+    def advance(self):
+        """Train one more stage.
+
+        Returns
+        -------
+        parts : dict of str to ndarray, or None
+            The probabilities of each part; None if training has ended by itself.
+        """
+        if self._coroutine is None:
+            self.begin()
+            self._coroutine = Coroutine(self._fit)
+        if self._coroutine.has_ended:
+            return None
+        y_proba = self._coroutine.resume(False)
+        if self._coroutine.has_ended:
+            self._check_end()
+            return None
+        self.n_done += 1
+        return self._split_parts(y_proba)
+
+    def _fit(self, emit):
+        X, y, weight = self._train
+        if not self.stages.trains_again:
+            self._train = None  # the library has what it needs
+        self.stages.fit(X, y, self._X_seen, emit, weight)
+
+    def _check_end(self):
+        if self.n_done == 0:
+            raise ValueError("The training ended without a single stage.")
+
+    def _split_parts(self, y_proba):
+        """Return the probabilities of all classes, part by part."""
+        if y_proba is None:  # nothing is predicted
+            return {}
+        own = self.stages.column_classes
+        own = self.own_classes if own is None else own
+        # A copy, for the library may use its array again.
+        y_proba = align_columns(np.array(y_proba), own, self.classes)
+        if len(self._ends) == 1:
+            return dict.fromkeys(self._ends, y_proba)
+        ends = list(self._ends.values())
+        return dict(zip(self._ends, np.split(y_proba, ends[:-1]), strict=True))
+
+    def finish(self):
+        """End training after the present stage, in the way of the library."""
+        if self._coroutine is not None and not self._coroutine.has_ended:
+            self._coroutine.resume(self.n_done < self.n_stages)
+        self.close()
+
+    def close(self):
+        """End training where it is; what was remembered can still be kept."""
+        if self._coroutine is not None:
+            self._coroutine.close()
+
+    # The data
+
+    def begin(self):
+        """Load the data; fit what comes before the stages in a pipeline."""
+        if self._train is not None:
+            return
+        train = self._load_train()
+        X, y, weight = train.X, train.y, train.sample_weight
+        if self.own_classes is None:
+            self.own_classes = np.unique(y)
+        present = self.own_classes if weight is None else np.unique(y[weight > 0])
+        if len(present) < 2:
+            raise ValueError(
+                "The training part must hold at least two classes with positive "
+                f"weight. Got {present.tolist()}: choose another validation part or "
+                "other weights."
+            )
+        before = None
+        if isinstance(self._whole, Pipeline) and len(self._whole) > 1:
+            before = self._whole[:-1]
+            X = before.fit_transform(X, y, **_routed_to_steps(before, weight))
+            self._whole.steps[:-1] = before.steps
+        parts = {name: load() for name, load in self._load_seen.items()}
+        if before is not None:
+            parts = {name: transform(before, part) for name, part in parts.items()}
+        self._X_seen, self._ends = stack_rows(parts)
+        if self.stages.encodes_labels:
+            y = np.searchsorted(self.own_classes, y)
+        self._train = X, y, _routed_weight(self.stages.estimator, weight)
+
+    def identify(self, scorer, val):
+        """Return the identity of this training, and what of it is not stable.
+
+        It is made of what the stages see: the data behind all transformers.
+        """
+        X, y, weight = self._train
+        data = {"training data": X, "training labels": y, "training weights": weight}
+        if val is not None:
+            data |= {
+                "validation data": self._X_seen,
+                "validation labels": val.y,
+                "validation weights": val.sample_weight,
+            }
+        stages = self.stages
+        data["initial weights"] = np.frombuffer(stages.initial_state(), np.uint8)
+        return identify(
+            stages.estimator,
+            scorer=scorer,
+            data=data,
+            left_out=(stages.budget, *stages.without_effect),
+            packages=stages.packages,
+        )
+
+    def restore(self, models, n_done):
+        """Take over the models of a checkpoint."""
+        self.stages.restore(models, n_done, *self._train)
+        self.n_done = n_done
+
+    # The models
+
+    def remember(self):
+        """Store the present stage, so that it can be kept."""
+        self.stages.remember()
+
+    def keep(self, stage):
+        """Cut back to a stage, the last one if there are fewer."""
+        self.stages.keep(min(stage, self.n_done - 1))
+
+    def estimator(self, last_step=None):
+        """Return the trained estimator, the whole pipeline if it is one.
+
+        `last_step` takes the place of what is trained, if it is given.
+        """
+        last_step = self.stages.estimator if last_step is None else last_step
+        if not isinstance(self._whole, Pipeline):
+            return last_step
+        whole = copy(self._whole)
+        whole.steps = [*whole.steps[:-1], (whole.steps[-1][0], last_step)]
+        return whole
+
+    def columns_of(self, estimator):
+        """Return the classes of the columns of an estimator's probabilities."""
+        classes = np.asarray(estimator.classes_)
+        return self.own_classes[classes] if self.stages.encodes_labels else classes
+
+    def differs(self, estimator, part, y_proba):
+        """Say how an estimator predicts a part otherwise; empty if it does not."""
+        try:
+            with warnings.catch_warnings():  # those of training were shown
+                warnings.simplefilter("ignore")
+                own = estimator.predict_proba(self._load_seen[part]())
+            own = align_columns(own, self.columns_of(estimator), self.classes)
+            difference = float(np.max(np.abs(own - y_proba)))
+        except Exception as exc:  # whatever a library makes of a model that is cut
+            return f"fails: {exc}"
+        rounding = self.stages.rounding
+        if rounding is None:
+            rounding = 1e-4 if y_proba.dtype == np.float32 else 1e-7
+        same = difference <= rounding
+        return "" if same else f"with probabilities that differ by {difference:.2g}"
+
+    def keep_as_scored(self, stage, part, y_proba):
+        """Cut back to a stage, and check that it is what was scored.
+
+        Parameters
+        ----------
+        stage : int
+            The stage, from 0.
+
+        part : str
+            What was scored.
+
+        y_proba : ndarray
+            The probabilities that were scored.
+        """
+        self.keep(stage)
+        difference = self.differs(self.estimator(), part, y_proba)
+        if difference and self.stages.trains_again:
+            self.train_to(stage)
+            difference = self.differs(self.estimator(), part, y_proba)
+        if difference:
+            raise ValueError(
+                "The model that would be kept does not predict the validation data as "
+                f"{self.stages.unit} {stage} did when it was scored, but {difference}. "
+                f"{self.stages.known_causes}"
+            )
+
+    def train_to(self, stage):
+        """Train from the start up to a stage, and keep it; return its parts."""
+        self._coroutine, self.n_done = None, 0
+        stopper = FixedBudget(stage + 1)
+        result = run([self], lambda *_: 0.0, stopper)
+        self.keep(stage)
+        return result.present[0]
+
+
+def prepare_estimator(estimator, seed=None, max_threads=None):
+    """Return a private copy of an estimator, and the adapter of its last step."""
+    estimator = private_copy(estimator)
+    _check_no_samplers(estimator)
+    is_pipeline = isinstance(estimator, Pipeline)
+    stages = find_stages(estimator[-1] if is_pipeline else estimator)
+    stages.max_threads = max_threads
+    if seed is not None:
+        set_seeds(estimator, seed)
+        stages.set_seed(seed)
+    return estimator, stages
+
+
+def check_n_stages(stages):
+    """Return the number of stages, or say that there is none to train."""
+    n_stages = stages.n_stages
+    if not isinstance(n_stages, Integral) or n_stages < 1:
+        raise ValueError(
+            f"{type(stages.estimator).__name__} must have at least one stage to "
+            f"train. Got {n_stages!r}."
+        )
+    return n_stages
+
+
+def _check_no_samplers(estimator):
+    """Refuse steps of imbalanced-learn, which change the rows that are trained on."""
+    for name, step in getattr(estimator, "steps", ()):
+        if hasattr(step, "fit_resample"):
+            raise TypeError(
+                f"The step {name!r} of the pipeline, {step!r}, resamples the rows, "
+                "which is not supported. Resample before fit, and pass X_val and "
+                "y_val; or use sample_weight."
+            )
+
+
+def private_copy(estimator):
+    """Clone an estimator, also one of CatBoost whose parameters forbid it."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return estimator  # not one at all, which `find_stages` says
+    try:
+        return clone(estimator)
+    except RuntimeError:
+        return deepcopy(estimator)
+
+
+def transform(steps, X):
+    """Apply the fitted steps of a pipeline, also those that have nothing to fit."""
+    for _, step in steps.steps:
+        if step is not None and step != "passthrough":
+            X = step.transform(X)
+    return X
+
+
+def _routed_to_steps(steps, weight):
+    """Return the weights as an option, if a step requests them by metadata routing."""
+    if weight is None or not get_config()["enable_metadata_routing"]:
+        return {}
+    routing = get_routing_for_object(steps)
+    wanted = routing.consumes("fit_transform", ["sample_weight"])
+    return {"sample_weight": weight} if wanted else {}
+
+
+def _routed_weight(estimator, weight):
+    """Return the weights, unless metadata routing says that they are not wanted."""
+    if weight is None or not get_config()["enable_metadata_routing"]:
+        return weight
+    if not hasattr(estimator, "get_metadata_routing"):
+        return weight
+    request = estimator.get_metadata_routing().fit.requests.get("sample_weight")
+    if isinstance(request, str) and request != "sample_weight":
+        raise ValueError(
+            f"{type(estimator).__name__} requests its weights under the name "
+            f"{request!r}, but they are handed on as 'sample_weight'. Use "
+            "set_fit_request(sample_weight=True), or False to train without."
+        )
+    return None if request is False else weight
