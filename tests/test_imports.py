@@ -17,17 +17,22 @@ ALLOWED = {
     "metrics": {"utils"},
     "datasets": {"utils"},
     "plotting": {"utils", "metrics"},
-    "early_stopping": {"utils", "metrics", "plotting"},
+    "staged": {"utils", "metrics"},
+    "early_stopping": {"utils", "metrics", "staged"},
+    "integrations": {"utils", "metrics", "staged"},
 }
-for _folder in ("neural_network", "integrations", "model_selection"):
-    ALLOWED[_folder] = {"utils", "metrics", "plotting", "early_stopping"}
+for _folder in ("neural_network", "model_selection"):
+    ALLOWED[_folder] = {"utils", "metrics", "staged", "early_stopping"}
+ALLOWED["model_selection"].add("plotting")
 ALLOWED["replication"] = set(ALLOWED)
 
 # Modules with an underscore that are written to be shared with other folders.
 SHARED = {
     "metrics._rules",
     "metrics._reduce",
-    "early_stopping._training",
+    "early_stopping._holdout",
+    "early_stopping._parameters",
+    "early_stopping._validation_split",
     "model_selection._statistics",
 }
 

@@ -79,9 +79,7 @@ def fit_holdout(classifier, training, split, attributes_of):
     scorer, score = None, lambda y_proba: math.nan
     if val is not None:
         scorer = check_scorer(classifier.scoring)
-        score = StageScorer(
-            scorer, training.classes, val.X, val.y, val.sample_weight
-        )
+        score = StageScorer(scorer, training.classes, val.X, val.y, val.sample_weight)
     training.begin()
     _check_validation_classes(split)
     result, stop = Result(1), False
@@ -91,7 +89,9 @@ def fit_holdout(classifier, training, split, attributes_of):
 
     def attributes():
         last_step = stages.snapshot()
-        return None if last_step is None else attributes_of(training.estimator(last_step))
+        return (
+            None if last_step is None else attributes_of(training.estimator(last_step))
+        )
 
     callbacks = Callbacks(classifier, split.train, n_stages, stages.unit, attributes)
     observers = [StagePrinter(stages, stopper)] if classifier.verbose else []

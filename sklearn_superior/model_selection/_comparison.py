@@ -345,9 +345,7 @@ def _calibrate(training, y_val, predicted):
     """Return the temperature that is best on the validation part, and scaled parts."""
     classes, own_classes = training.classes, training.own_classes
     own = np.searchsorted(classes, own_classes)
-    temperature = best_temperature(
-        y_val, predicted["validation"][:, own], own_classes
-    )
+    temperature = best_temperature(y_val, predicted["validation"][:, own], own_classes)
     scaled = {
         part: align_columns(
             scale_temperature(y_proba[:, own], temperature), own_classes, classes

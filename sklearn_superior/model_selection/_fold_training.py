@@ -324,7 +324,7 @@ def train_on_all(estimator, best, plan):
     loss = _log_loss(plan, rows, y_proba)
     folds = zip(plan.folds, best.test_proba, strict=True)
     of_folds = max(_log_loss(plan, test, own) for (_, test), own in folds)
-    if not loss <= of_folds + 0.1 * _entropy(data):
+    if not loss <= 1.25 * of_folds + 0.1 * _entropy(data):
         warn(
             f"After {best.best_iteration + 1} {unit}s the model that is trained on all "
             f"rows has a log loss of {loss:.3g} on them, the models of the folds have "

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 
-from sklearn_superior.staged._scoring import DEFAULT_SCORING
 from sklearn_superior.model_selection._statistics import holm
 from sklearn_superior.model_selection._trajectory import LAST
+from sklearn_superior.staged._scoring import DEFAULT_SCORING
 
 _LEVEL = 0.05
 _DEFAULT = DEFAULT_SCORING.removeprefix("neg_").removesuffix("_score")  # its rule

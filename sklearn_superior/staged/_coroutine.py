@@ -12,6 +12,9 @@ import sys
 import warnings
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
+from operator import attrgetter, eq, is_
+from signal import SIGINT
 
 import greenlet
 from sklearn import get_config, set_config
@@ -59,11 +62,8 @@ class Coroutine:
     def resume(self, reply=None):
         """Let the function run on; return what it emits, or at its end returns."""
         if not self._greenlet:  # not begun: the reply would be its argument
-            return self._switch(self._greenlet.switch, self._emit)
+            return self._switch(self._greenlet.switch, _emit)
         return self._switch(self._greenlet.switch, reply)
-
-    def _emit(self, value):
-        return self._greenlet.parent.switch(value)
 
     def close(self):
         """End the function where it waits, by an exception that it may not catch."""
@@ -86,6 +86,15 @@ class Coroutine:
             self._settings.leave()
 
 
+def _emit(value):
+    """Switch to the caller of `resume`.
+
+    Nothing on the stack of a coroutine holds the coroutine, so that it ends if it is
+    dropped.
+    """
+    return greenlet.getcurrent().parent.switch(value)
+
+
 class _Settings:
     """Settings of a thread or of the process that a coroutine has for itself.
 
@@ -96,75 +105,70 @@ class _Settings:
 
     def __init__(self):
         self._inference_mode = _InferenceMode()
-        self._own = self._read()
+        self._own = {}
 
     def enter(self):
-        """Take over from the caller."""
-        self._callers = self._read()
-        self._write(self._own)
+        """Take over from the caller, whose settings are the own ones at first."""
+        self._callers = self._swap(self._own)
 
     def leave(self):
         """Give back to the caller."""
-        self._own = self._read()
-        self._write(self._callers)
+        self._own = self._swap(self._callers)
 
-    def _settings(self):
-        yield "SIGINT", _read_signal, _write_signal
-        yield "sklearn", get_config, lambda config: set_config(**config)
-        yield "warnings", _read_warnings, _write_warnings
-        if xgboost := _imported("xgboost", "set_config"):
-            yield "xgboost", xgboost.get_config, lambda own: xgboost.set_config(**own)
-        if torch := _imported("torch", "inference_mode"):
-            mode = self._inference_mode
-            yield "inference", torch.is_inference_mode_enabled, mode.set
-            yield "gradients", torch.is_grad_enabled, torch.set_grad_enabled
-            yield "threads", torch.get_num_threads, torch.set_num_threads
-
-    def _read(self):
-        return {name: read() for name, read, _ in self._settings()}
-
-    def _write(self, values):
-        for name, read, write in self._settings():
+    def _swap(self, values):
+        """Set the values that differ, and return all that were set before."""
+        before = {}
+        for name, (read, write, is_same) in _settings(self._inference_mode).items():
+            before[name] = present = read()
             # A library that was imported since has no value yet.
-            if name in values and read() != values[name]:
+            if name in values and not is_same(present, values[name]):
                 write(values[name])
+        return before
 
 
-def _imported(name, attribute):
-    """Return a module, if it is imported as a whole."""
-    module = sys.modules.get(name)
-    return module if hasattr(module, attribute) else None
+def _settings(inference_mode):
+    """Return how each setting is read, written and compared, by its name."""
+    settings = {
+        # Only the main thread can set it, so that only there it can differ.
+        "SIGINT": (partial(signal.getsignal, SIGINT), _set_signal, is_),
+        "sklearn": (get_config, _set_sklearn_config, eq),
+        "filters": (_get_filters, _set_filters, _are_same),
+    }
+    xgboost, torch = sys.modules.get("xgboost"), sys.modules.get("torch")
+    if hasattr(xgboost, "set_config"):  # imported as a whole
+        settings["xgboost"] = xgboost.get_config, _set_xgboost_config, eq
+    if hasattr(torch, "inference_mode"):
+        is_inference = torch.is_inference_mode_enabled
+        settings["inference mode"] = is_inference, inference_mode.set, is_
+        settings["gradients"] = torch.is_grad_enabled, torch.set_grad_enabled, is_
+        settings["threads"] = torch.get_num_threads, torch.set_num_threads, eq
+    return settings
 
 
-def _read_signal():
-    return signal.getsignal(signal.SIGINT)
+def _set_signal(handler):
+    signal.signal(SIGINT, handler)
 
 
-def _write_signal(handler):
-    # Only the main thread can set it, so that only there it can differ.
-    signal.signal(signal.SIGINT, handler)
+def _set_sklearn_config(config):
+    set_config(**config)
+
+
+def _set_xgboost_config(config):
+    sys.modules["xgboost"].set_config(**config)
 
 
 # What `warnings.catch_warnings` replaces. The private name is that of its `record`;
 # without it, warnings of others would go into the list of a fit that records its own.
-_WARNINGS = ("filters", "showwarning", "_showwarnmsg_impl")
+_CAUGHT = ("filters", "showwarning", "_showwarnmsg_impl")
+_get_filters = partial(attrgetter(*_CAUGHT), warnings)
 
 
-class _SameObjects(tuple):
-    """Compares its members by identity."""
-
-    def __eq__(self, other):
-        return all(a is b for a, b in zip(self, other, strict=True))
-
-    __hash__ = None
+def _are_same(objects, others):
+    return all(map(is_, objects, others))
 
 
-def _read_warnings():
-    return _SameObjects(getattr(warnings, name, None) for name in _WARNINGS)
-
-
-def _write_warnings(values):
-    for name, value in zip(_WARNINGS, values, strict=True):
+def _set_filters(values):
+    for name, value in zip(_CAUGHT, values, strict=True):
         setattr(warnings, name, value)
     with warnings.catch_warnings():  # which makes Python notice the new filters
         pass

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
+from threading import BoundedSemaphore
 from time import perf_counter
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn import get_config, set_config
 from threadpoolctl import threadpool_limits
 
 from sklearn_superior.utils._parallel import limit_threads
+
 
 @dataclass
 class Result:
@@ -128,18 +130,23 @@ def run(
     latest = [np.nan] * len(trainings)
 
     def step(k):
-        start = perf_counter()
         try:
-            parts = trainings[k].advance()
+            return advance_and_judge(k)
         except Exception as exc:
             if len(trainings) > 1:
                 exc.add_note(f"This was in fold {k}.")
             raise
+
+    def advance_and_judge(k):
+        start = perf_counter()
+        parts = trainings[k].advance()
         trained = perf_counter()
         result.fit_times[k] += trained - start
         if parts is not None:
             result.present[k], latest[k] = parts, judge(k, parts)
             result.score_times[k] += perf_counter() - trained
+        elif len(trainings) > 1 and trainings[k].stages.has_failed:
+            raise ValueError("The training of a fold has failed on the way.")
         return parts is not None
 
     with _workers(trainings, n_at_once, max_threads) as call_for_all:
@@ -171,7 +178,10 @@ def _workers(trainings, n_at_once, max_threads):
     end all trainings are closed.
     """
     numbers = range(len(trainings))
-    if n_at_once == 1:
+    n_threads = n_at_once
+    if len(trainings) > 1 and any(t.stages.needs_own_thread for t in trainings):
+        n_threads = len(trainings)
+    if n_threads == 1:
         with limit_threads(max_threads):
             try:
                 yield lambda function: [function(k) for k in numbers]
@@ -181,15 +191,21 @@ def _workers(trainings, n_at_once, max_threads):
         return
     pools = [
         ThreadPoolExecutor(1, "training", _begin_thread, (get_config(), max_threads))
-        for _ in range(n_at_once)
+        for _ in range(n_threads)
     ]
-    contexts = [copy_context() for _ in pools]
-    futures = []
+    # Each thread has its trainings, and a context that no other thread enters.
+    places = [(pool, copy_context()) for pool in pools]
+    places = list(islice(cycle(places), len(trainings)))
+    gate, futures = BoundedSemaphore(n_at_once), []
+
+    def call(function, k):
+        with gate:
+            return function(k)
 
     def call_for_all(function):
         futures[:] = [
-            pool.submit(context.run, function, k)
-            for k, pool, context in zip(numbers, cycle(pools), cycle(contexts), strict=False)
+            pool.submit(context.run, call, function, k)
+            for k, (pool, context) in enumerate(places)
         ]
         return [future.result() for future in futures]
 
@@ -198,7 +214,7 @@ def _workers(trainings, n_at_once, max_threads):
     finally:
         for future in futures:  # those that compute end with their stage
             future.cancel()
-        for training, pool in zip(trainings, cycle(pools), strict=False):
+        for training, (pool, _) in zip(trainings, places, strict=True):
             pool.submit(training.close)
         for pool in pools:
             pool.shutdown()
@@ -209,4 +225,3 @@ def _begin_thread(config, max_threads):
     set_config(**config)
     if max_threads is not None:
         threadpool_limits(limits=max_threads, user_api="openmp")
-

@@ -105,7 +105,7 @@ class Training:
         """
         if self._coroutine is None:
             self.begin()
-            self._coroutine = Coroutine(self._fit)
+            self._coroutine = Coroutine(self._fitting())
         if self._coroutine.has_ended:
             return None
         y_proba = self._coroutine.resume(False)
@@ -115,11 +115,17 @@ class Training:
         self.n_done += 1
         return self._split_parts(y_proba)
 
-    def _fit(self, emit):
-        X, y, weight = self._train
-        if not self.stages.trains_again:
+    def _fitting(self):
+        """Return what trains, without a reference to this object."""
+        stages, train, X_seen = self.stages, self._train, self._X_seen
+        if not stages.trains_again:
             self._train = None  # the library has what it needs
-        self.stages.fit(X, y, self._X_seen, emit, weight)
+
+        def fit(emit):
+            X, y, weight = train
+            stages.fit(X, y, X_seen, emit, weight)
+
+        return fit
 
     def _check_end(self):
         if self.n_done == 0:

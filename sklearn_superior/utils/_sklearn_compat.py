@@ -1,6 +1,6 @@
 """The private names of scikit-learn that this package uses.
 
-They are in this file and in `early_stopping/stages/_hist_hook.py`, nowhere else.
+They are in this file and in `staged/adapters/hist_hook.py`, nowhere else.
 `tests/utils/test_sklearn_compat.py` fails when one of them changes. What the older
 versions of scikit-learn lack has its replacement here, too.
 """

@@ -32,12 +32,12 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 from sklearn_superior.early_stopping import (
     EarlyStopper,
     Stages,
-    _identity,
     register_stages,
 )
 from sklearn_superior.early_stopping import _checkpoint as checkpoints
-from sklearn_superior.early_stopping.stages import find_stages
 from sklearn_superior.metrics import neg_penalized_brier_scorer
+from sklearn_superior.staged import _identity
+from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.utils import _files
 from tests.early_stopping.families import (
     FAMILIES,

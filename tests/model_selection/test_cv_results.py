@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from sklearn_superior.model_selection._candidate import Candidate
 from sklearn_superior.model_selection._cv_results import make_cv_results
+from sklearn_superior.model_selection._fold_training import Candidate
 
 
 def candidate(scores, best=0, n_iter=3):
@@ -16,8 +16,6 @@ def candidate(scores, best=0, n_iter=3):
         stage_scores=np.zeros((n_iter, n_folds)),
         best_iteration=best,
         test_scores={name: np.array(values) for name, values in scores.items()},
-        oof_proba=np.empty((0, 2)),
-        train_losses=np.zeros(n_folds),
         fit_times=np.arange(n_folds, dtype=float),
         score_times=np.ones(n_folds),
     )

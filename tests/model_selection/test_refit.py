@@ -62,7 +62,7 @@ def test_a_refit_that_goes_astray_warns():
     X, y = X[order], np.tile([0, 1], 150)
     X[:, 0] = y + 0.1 * X[:, 0]
     model = Diverging(n_estimators=15, random_state=0)
-    with pytest.warns(UserWarning, match="its training has gone astray.*refit='folds'"):
+    with pytest.warns(UserWarning, match="training probably diverged.*refit='folds'"):
         StagedSearchCV(model, cv=CV, refit="all").fit(X, y)
 
 

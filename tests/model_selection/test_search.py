@@ -393,7 +393,14 @@ def test_h_blocks_judge_rows_several_times_or_never(refit):
         judged[test] = True
     assert not judged.all()
     assert np.isnan(search.oof_proba_[~judged]).all()
-    assert search.temperature_ == fit_temperature(y[judged], search.oof_proba_[judged])
+    # The temperature is that of single models: each of their forecasts counts.
+    best, forecasts = search.best_iteration_ + 1, []
+    for train, test in some:
+        model = small(n_estimators=best).fit(X[train], y[train])
+        forecasts.append(model.predict_proba(X[test]))
+    pooled = np.concatenate([y[test] for _, test in some])
+    expected = fit_temperature(pooled, np.concatenate(forecasts))
+    assert_allclose(search.temperature_, expected)
     assert np.isfinite(search.predict_proba(X)).all()
 
 

@@ -26,7 +26,7 @@ from sklearn_superior.metrics import get_scorer
 from sklearn_superior.utils import _sklearn_compat
 
 PACKAGE = Path(sklearn_superior.__file__).parent
-COMPAT = {"utils/_sklearn_compat.py", "early_stopping/stages/_hist_hook.py"}
+COMPAT = {"utils/_sklearn_compat.py", "staged/adapters/hist_hook.py"}
 
 # Private names of other libraries that remain, with the reason. contributing.rst lists
 # them as well.

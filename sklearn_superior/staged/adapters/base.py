@@ -67,6 +67,9 @@ class Stages(ABC):
     trains_again = False
     # What is known to make a kept model predict otherwise than its stage did.
     known_causes = ""
+    # Whether the library has one source of random numbers for each thread, which
+    # trainings in lockstep must not share.
+    needs_own_thread = False
     # Whether training has failed on the way, set by `fit`.
     has_failed = False
     # Classes in the order of the columns of probabilities, set by `fit`. None: sorted.

@@ -7,7 +7,7 @@ model is fitted. `hist_hook_works` checks all this on a small example first, and
 `HistGradientBoostingStages` does without the hook where it fails.
 
 This file uses private names of scikit-learn;
-`tests/early_stopping/stages/test_hist_hook.py` fails when one of them changes.
+`tests/staged/adapters/test_hist_hook.py` fails when one of them changes.
 """
 
 import warnings

@@ -6,11 +6,11 @@ import numpy as np
 
 from sklearn_superior.staged.adapters.base import (
     Checkpointed,
+    SkopsFormat,
     Stages,
     copy_with,
     hand_over_fit,
 )
-from sklearn_superior.staged.adapters.base import SkopsFormat
 
 
 class PartialFitStages(SkopsFormat, Checkpointed, Stages):

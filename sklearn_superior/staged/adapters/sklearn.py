@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_superior.staged.adapters.base import (
     Checkpointed,
+    SkopsFormat,
     Stages,
     check_n_stages,
     copy_with,
@@ -22,7 +23,6 @@ from sklearn_superior.staged.adapters.hist_hook import (
     prepare_hist_to_resume,
     unpack_trees,
 )
-from sklearn_superior.staged.adapters.base import SkopsFormat
 from sklearn_superior.utils._warnings import warn
 
 

@@ -142,14 +142,25 @@ class XGBoostStages(Checkpointed, Stages):
             model.get_booster().set_param({"device": device})
         return model
 
+    def _sampling(self):
+        """Return the parameters that make XGBoost draw from its random numbers."""
+        return {
+            name: value
+            for name, value in self.estimator.get_params().items()
+            if name.startswith(("subsample", "colsample")) and value not in (None, 1)
+        }
+
+    @property
+    def needs_own_thread(self):
+        """Whether random numbers are drawn, of which XGBoost has one per thread."""
+        return bool(self._sampling())
+
     def obstacle(self):
-        params = self.estimator.get_params()
-        for name, value in params.items():
-            if name.startswith(("subsample", "colsample")) and value not in (None, 1):
-                return (
-                    f"XGBClassifier({name}={value!r}) draws at random, and XGBoost "
-                    "does not show the state of its random numbers"
-                )
+        for name, value in self._sampling().items():
+            return (
+                f"XGBClassifier({name}={value!r}) draws at random, and XGBoost "
+                "does not show the state of its random numbers"
+            )
         if self._own_callbacks():
             return "callbacks of XGBClassifier count the rounds of one training"
         return None

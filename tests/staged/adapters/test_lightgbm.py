@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_superior.early_stopping import staged_scores
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import (
     make_data,
     plain_stopping,

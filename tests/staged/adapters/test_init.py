@@ -11,7 +11,7 @@ from sklearn_superior.early_stopping import (
     Stages,
     register_stages,
 )
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import ADAPTERS, FAMILIES
 
 
@@ -50,7 +50,7 @@ def test_no_library_is_imported_for_another():
     code = """
 import sys
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged.adapters import find_stages
 find_stages(HistGradientBoostingClassifier())
 print({"xgboost", "lightgbm", "catboost", "torch", "skops"} & set(sys.modules))
 """

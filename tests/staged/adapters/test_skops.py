@@ -9,7 +9,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import make_data
 
 skops = pytest.importorskip("skops.io")

@@ -19,15 +19,15 @@ from sklearn.metrics import make_scorer, recall_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from sklearn_superior.early_stopping import _identity
-from sklearn_superior.early_stopping._identity import (
+from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
+from sklearn_superior.staged import _identity
+from sklearn_superior.staged._identity import (
     NoStableIdentityError,
     differences,
     digest_of,
     identify,
     stable_text,
 )
-from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
 
 X = np.arange(12.0).reshape(6, 2)
 
@@ -239,8 +239,8 @@ SCRIPT = """
 import json, sys
 from functools import partial
 from sklearn_superior.metrics import get_scorer
-from sklearn_superior.early_stopping._identity import digest_of, stable_text
-from tests.early_stopping.test_identity import at_top, Scorer
+from sklearn_superior.staged._identity import digest_of, stable_text
+from tests.staged.test_identity import at_top, Scorer
 import pandas as pd
 values = [partial(at_top, factor=1), Scorer(2), Scorer, {"b", "a", "c"},
           get_scorer("neg_penalized_brier_score", penalty=2.0), get_scorer("f1_macro")]

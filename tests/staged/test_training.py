@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.early_stopping import staged_scores
-from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.model_selection import compare_stopping_rules
+from sklearn_superior.staged._training import Training
 from sklearn_superior.utils._rows import Rows
 from tests.early_stopping.families import (
     FAMILIES,
@@ -31,6 +31,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
     pytest.mark.filterwarnings("ignore:The validation data has classes that training"),
 ]
+
+
+def make_training(estimator, X, y, X_val, classes=None, **options):
+    classes = np.unique(y) if classes is None else classes
+    return Training(
+        estimator, lambda: Rows(X, y), {"part": lambda: X_val}, classes, **options
+    )
 
 
 def state(estimator):
@@ -69,11 +76,11 @@ def test_probabilities_of_all_classes(name, kind):
     classes = np.union1d(own, [own[0]])
     extra = np.array(["a", "zz"]) if kind == "five" else np.array([-1, 99])
     classes = np.union1d(classes, extra)
-    model = StagedModel(FAMILIES[name]())
-    model.prepare(Rows(X, y), X_val, classes)
+    training = make_training(FAMILIES[name](), X, y, X_val, classes)
     seen = []
-    model.fit(lambda y_proba: seen.append(y_proba.copy()))
-    assert len(seen) == 40
+    while (parts := training.advance()) is not None:
+        seen.append(parts["part"])
+    assert len(seen) == training.n_done == 40
     columns = np.searchsorted(classes, own)
     for found, expected in zip(seen, stages, strict=True):
         assert_allclose(found[:, columns], expected, rtol=1e-5, atol=1e-7)
@@ -82,17 +89,17 @@ def test_probabilities_of_all_classes(name, kind):
 
 def test_one_class_cannot_be_trained():
     X, y, X_val, _ = make_data("binary")
-    model = StagedModel(HistGradientBoostingClassifier())
+    training = make_training(HistGradientBoostingClassifier(), X, 0 * y, X_val)
     with pytest.raises(
         ValueError, match=r"training part must hold at least two.*\[0\]"
     ):
-        model.prepare(Rows(X, 0 * y), X_val, np.array([0, 1]))
+        training.advance()
 
 
 def test_seeds_reach_all_steps():
     pipeline = make_pipeline(StandardScaler(), FAMILIES["MLP"]())
-    model = StagedModel(pipeline, seed=7)
-    assert model.stages.estimator.random_state == 7
+    training = make_training(pipeline, [], [], [], seed=7)
+    assert training.stages.estimator.random_state == 7
     assert pipeline[-1].random_state == 0
 
 
@@ -168,9 +175,9 @@ def test_threads_are_limited_where_trainings_share_the_machine(
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(type(estimator), "fit", spy)
-    model = StagedModel(estimator, max_threads=1)
-    model.prepare(Rows(X, y), X_val, np.unique(y))
-    model.fit(lambda y_proba: True)
+    training = make_training(estimator, X, y, X_val, max_threads=1)
+    training.advance()
+    training.finish()
     assert set(seen) == {expected}
     own = None if name == "CatBoost" and own == -1 else own  # the same to CatBoost
     assert estimator.get_params().get(param) == own

@@ -8,8 +8,8 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_superior.early_stopping import Stages
-from sklearn_superior.early_stopping.stages import Checkpointed, find_stages
-from sklearn_superior.early_stopping.stages._base import (
+from sklearn_superior.staged.adapters import Checkpointed, find_stages
+from sklearn_superior.staged.adapters.base import (
     check_n_stages,
     copy_with,
     hand_over_fit,

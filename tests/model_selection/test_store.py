@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
-from sklearn_superior.model_selection import _search_run as search_module
+from sklearn_superior.model_selection import _candidates as search_module
 from tests.early_stopping.families import make_data
 
 ROOT = Path(__file__).parents[2]

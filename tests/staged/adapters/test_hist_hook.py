@@ -7,13 +7,13 @@ import numpy as np
 import sklearn.metrics
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sklearn_superior.early_stopping.stages import _hist_hook
+from sklearn_superior.staged.adapters import hist_hook
 
 
 def test_every_function_is_exercised_here():
     source = Path(__file__).read_text()
-    for name in _hist_hook.__all__:
-        assert f"_hist_hook.{name}" in source, name
+    for name in hist_hook.__all__:
+        assert f"hist_hook.{name}" in source, name
 
 
 def make_hist(**params):
@@ -27,34 +27,34 @@ HOOKED = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
 
 
 def test_hist_gradient_boosting_can_be_hooked_cut_and_resumed():
-    assert _hist_hook.hist_hook_works(HistGradientBoostingClassifier)
+    assert hist_hook.hist_hook_works(HistGradientBoostingClassifier)
     plain, X, y = make_hist(early_stopping=False)
     stages = list(plain.fit(X, y).staged_predict_proba(X))
     seen = []
-    hook = _hist_hook.make_hook(lambda p: seen.append(p.copy()))
-    with _hist_hook.hook_by_name(hook) as name:
+    hook = hist_hook.make_hook(lambda p: seen.append(p.copy()))
+    with hist_hook.hook_by_name(hook) as name:
         model = make_hist(scoring=name, **HOOKED)[0].fit(X, y, X_val=X, y_val=y)
     assert name not in sklearn.metrics.get_scorer_names()
     np.testing.assert_allclose(seen, stages, rtol=1e-12)
-    cut = _hist_hook.cut_hist(model, 3)
-    cut = _hist_hook.unpack_trees(_hist_hook.pack_trees(cut))
+    cut = hist_hook.cut_hist(model, 3)
+    cut = hist_hook.unpack_trees(hist_hook.pack_trees(cut))
     assert (cut.n_iter_, model.n_iter_) == (3, 5)
     np.testing.assert_allclose(cut.predict_proba(X), stages[2], rtol=1e-12)
     seen.clear()
-    hook = _hist_hook.make_hook(lambda p: seen.append(p.copy()), n_done=3)
-    with _hist_hook.hook_by_name(hook) as name:
+    hook = hist_hook.make_hook(lambda p: seen.append(p.copy()), n_done=3)
+    with hist_hook.hook_by_name(hook) as name:
         resumed, *_ = make_hist(scoring=name, warm_start=True, **HOOKED)
         params = resumed.get_params()
         vars(resumed).update({k: v for k, v in vars(cut).items() if k not in params})
-        _hist_hook.prepare_hist_to_resume(resumed, hook)
+        hist_hook.prepare_hist_to_resume(resumed, hook)
         resumed.fit(X, y, X_val=X, y_val=y)
     np.testing.assert_allclose(seen, stages[3:], rtol=1e-12)
 
 
 def test_a_hook_stops():
     model, X, y = make_hist()
-    hook = _hist_hook.make_hook(lambda p: True)
-    with _hist_hook.hook_by_name(hook) as name:
+    hook = hist_hook.make_hook(lambda p: True)
+    with hist_hook.hook_by_name(hook) as name:
         model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
     assert model.n_iter_ == 1
 
@@ -64,7 +64,7 @@ def test_a_class_that_cannot_be_hooked_is_found_out():
         def _check_early_stopping_scorer(self, *args, **kwargs):
             return False
 
-    assert not _hist_hook.hist_hook_works(Deaf)
+    assert not hist_hook.hist_hook_works(Deaf)
 
 
 class Warns(HistGradientBoostingClassifier):
@@ -76,4 +76,4 @@ class Warns(HistGradientBoostingClassifier):
 
 
 def test_a_warning_that_is_an_error_does_not_count_as_a_change():
-    assert _hist_hook.hist_hook_works(Warns)
+    assert hist_hook.hist_hook_works(Warns)

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_superior.early_stopping._run import warn_of_scores
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.early_stopping._holdout import warn_of_scores
 from sklearn_superior.metrics import neg_penalized_brier_scorer
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import (
     FAMILIES,
     make_data,
@@ -52,8 +52,7 @@ def test_ctrl_c_keeps_the_best_stage(name):
         UserWarning, match=r"interrupted after \d (stage|epoch)s; the be"
     ):
         model.fit(X, y, X_val=X_val, y_val=y_val)
-    # CatBoost ends with the stage in which it was interrupted.
-    assert model.n_iter_ == (5 if name == "CatBoost" else 4)
+    assert model.n_iter_ == 4
     scores = model.validation_scores_
     assert model.best_iteration_ == np.argmax(scores)
     _, stages = reference_stages(name, X, y, X_val)
@@ -74,10 +73,6 @@ def test_ctrl_c_keeps_the_best_stage(name):
 def test_ctrl_c_before_the_first_stage_is_raised(name):
     X, y, X_val, y_val = make_data("five")
     model = plain_stopping(FAMILIES[name](), scoring=InterruptingScorer(1))
-    if name == "CatBoost":  # which has a stage by then
-        with pytest.warns(UserWarning, match="interrupted after 1 stages"):
-            model.fit(X, y, X_val=X_val, y_val=y_val)
-        return
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y, X_val=X_val, y_val=y_val)
 
@@ -176,7 +171,7 @@ def test_a_best_stage_near_the_end_of_the_budget_warns(best, n_stages, patience,
     stages = find_stages(HistGradientBoostingClassifier(max_iter=n_stages))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_scores(scores, best, n_stages, stages, patience)
+        warn_of_scores(scores, best, stages, patience)
     if warns is None:
         assert not caught
         return
@@ -191,5 +186,5 @@ def test_training_that_ended_before_its_budget_does_not_warn():
     stages = find_stages(HistGradientBoostingClassifier(max_iter=100))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_scores([0.1, 0.2, 0.3], 2, 100, stages, 20)
-        warn_of_scores([-abs(k - 96) for k in range(98)], 96, 100, stages, 20)
+        warn_of_scores([0.1, 0.2, 0.3], 2, stages, 20)
+        warn_of_scores([-abs(k - 96) for k in range(98)], 96, stages, 20)

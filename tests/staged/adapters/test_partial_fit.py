@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 
-from sklearn_superior.early_stopping.stages import find_stages
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import (
     make_data,
     plain_stopping,

@@ -15,8 +15,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_superior.early_stopping.stages import _hist_hook, find_stages
-from sklearn_superior.early_stopping.stages._sklearn import (
+from sklearn_superior.staged.adapters import find_stages, hist_hook
+from sklearn_superior.staged.adapters.sklearn import (
     HistGradientBoostingStages,
     PublicHistGradientBoostingStages,
 )
@@ -57,10 +57,10 @@ PRIVATE_NAMES = ["_predictors", "_scorer", "_raw_predict", "_in_fit", "_SCORERS"
 @pytest.fixture
 def changed_class(request, monkeypatch):
     if request.param == "_SCORERS":  # the table is gone
-        monkeypatch.setattr(_hist_hook, "_SCORERS", {})
-        _hist_hook.hist_hook_works.cache_clear()
+        monkeypatch.setattr(hist_hook, "_SCORERS", {})
+        hist_hook.hist_hook_works.cache_clear()
         yield HistGradientBoostingClassifier
-        _hist_hook.hist_hook_works.cache_clear()
+        hist_hook.hist_hook_works.cache_clear()
     else:
         yield future_scikit_learn(request.param)
 
@@ -81,7 +81,7 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
     with pytest.warns(UserWarning, match="has changed inside.*same model") as caught:
         model.fit(**data)
     assert len({str(w.message) for w in caught if w.category is UserWarning}) == 1
-    _hist_hook.hist_hook_works.cache_clear()
+    hist_hook.hist_hook_works.cache_clear()
     if changed_class is HistGradientBoostingClassifier:
         expected = HistGradientBoostingClassifier(
             early_stopping=False, **params | {"max_iter": model.best_iteration_ + 1}
@@ -101,10 +101,10 @@ def test_a_private_name_that_is_gone_costs_speed_only(changed_class, kind):
 
 
 def test_names_that_are_there_are_used():
-    assert _hist_hook.hist_hook_works(HistGradientBoostingClassifier)
+    assert hist_hook.hist_hook_works(HistGradientBoostingClassifier)
     stages = find_stages(HistGradientBoostingClassifier())
     assert isinstance(stages, HistGradientBoostingStages)
-    assert "sklearn_superior" not in str(sorted(_hist_hook._SCORERS))
+    assert "sklearn_superior" not in str(sorted(hist_hook._SCORERS))
 
 
 def test_the_public_way_needs_no_seed():

@@ -13,13 +13,6 @@ from sklearn.metrics import brier_score_loss, log_loss, make_scorer, recall_scor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
-from sklearn_superior.early_stopping._scoring import (
-    StageScorer,
-    StageScorers,
-    StageView,
-    align_columns,
-    check_scorer,
-)
 from sklearn_superior.metrics import (
     _reduce,
     d2_penalized_brier_score,
@@ -29,6 +22,13 @@ from sklearn_superior.metrics import (
 )
 from sklearn_superior.metrics._reduce import sum_losses
 from sklearn_superior.metrics._rules import rule_names
+from sklearn_superior.staged._scoring import (
+    StageScorer,
+    StageScorers,
+    StageView,
+    align_columns,
+    check_scorer,
+)
 
 NAMES = [
     "neg_penalized_brier_score",

@@ -1,20 +1,15 @@
-"""The folds of one setting, trained in step."""
+"""The folds of one candidate, trained in lockstep."""
 
 import threading
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from sklearn_superior.metrics import get_scorer
-from sklearn_superior.model_selection._candidate import (
-    Plan,
-    train_candidate,
-    training_sample,
-)
+from sklearn_superior.model_selection._fold_training import Plan, train_candidate
 from sklearn_superior.utils._rows import Rows
 from tests.early_stopping.families import FAMILIES, make_data
 
@@ -46,30 +41,18 @@ def test_folds_at_once_give_what_folds_in_turn_give(name, folds_at_once):
     plan = make_plan(folds_at_once=folds_at_once, max_threads=1)
     at_once = train_candidate(FAMILIES[name](), plan)
     assert_array_equal(at_once.stage_scores, in_turn.stage_scores)
-    assert_array_equal(at_once.oof_proba, in_turn.oof_proba)
+    assert_array_equal(at_once.test_proba, in_turn.test_proba)
 
 
-def test_training_losses_are_those_of_the_models_of_the_folds():
+def test_members_are_the_models_of_the_folds_at_the_chosen_stage():
     plan = make_plan(keeps_members=True)
     found = train_candidate(model(), plan)
-    X, y = plan.data.X, plan.data.y
-    for (train, _), (member, classes), loss in zip(
-        plan.folds, found.members, found.train_losses, strict=True
+    for (_, test), (member, classes), y_proba in zip(
+        plan.folds, found.members, found.test_proba, strict=True
     ):
         assert_array_equal(classes, [0, 1])
         assert len(member.estimators_) == found.best_iteration + 1
-        assert_allclose(loss, log_loss(y[train], member.predict_proba(X[train])))
-
-
-def test_the_sample_of_training_rows_is_spread_over_those_with_weight():
-    y = np.zeros(5000)
-    rows = np.arange(100, 5000)
-    sample = training_sample(Rows(y, y), rows)
-    assert len(np.unique(sample)) == 500
-    assert sample[0] == 100
-    assert sample[-1] == 4999
-    weight = (np.arange(5000) % 2).astype(float)
-    assert (training_sample(Rows(y, y, weight), rows) % 2 == 1).all()
+        assert_array_equal(member.predict_proba(plan.data.X[test]), y_proba)
 
 
 def test_times_are_those_of_the_folds():
