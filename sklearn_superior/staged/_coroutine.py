@@ -117,12 +117,13 @@ class _Settings:
 
     def _swap(self, values):
         """Set the values that differ, and return all that were set before."""
-        before = {}
-        for name, (read, write, is_same) in _settings(self._inference_mode).items():
-            before[name] = present = read()
-            # A library that was imported since has no value yet.
-            if name in values and not is_same(present, values[name]):
-                write(values[name])
+        settings = _settings(self._inference_mode)
+        before = {name: read() for name, (read, _, _) in settings.items()}
+        for name, value in values.items():
+            read, write, is_same = settings[name]
+            # Read once more: the inference mode of torch sets that of gradients, too.
+            if not is_same(read(), value):
+                write(value)
         return before
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event
 from time import perf_counter
 
 import numpy as np
@@ -196,11 +196,15 @@ def _workers(trainings, n_at_once, max_threads):
     # Each thread has its trainings, and a context that no other thread enters.
     places = [(pool, copy_context()) for pool in pools]
     places = list(islice(cycle(places), len(trainings)))
-    gate, futures = BoundedSemaphore(n_at_once), []
+    gate, failed, futures = BoundedSemaphore(n_at_once), Event(), []
 
     def call(function, k):
         with gate:
-            return function(k)
+            try:
+                return not failed.is_set() and function(k)
+            except BaseException:
+                failed.set()  # the others need not compute this stage
+                raise
 
     def call_for_all(function):
         futures[:] = [

@@ -77,9 +77,7 @@ def test_killed_training_resumes_to_the_same_result(n_kills):
 
 def save_every_stage(monkeypatch):
     keeper = checkpoints.CheckpointKeeper
-    monkeypatch.setattr(
-        keeper, "stage_done", lambda self, scored, *, is_last: self.save(scored)
-    )
+    monkeypatch.setattr(keeper, "stage_done", lambda self, result, _: self.save(result))
 
 
 class Interrupt(Exception):

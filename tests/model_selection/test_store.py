@@ -53,10 +53,10 @@ def trained(monkeypatch):
     found = []
     train = search_module.train_candidate
 
-    def note(estimator, plan):
+    def note(estimator, plan, *args):
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         found.append(last.max_depth)
-        return train(estimator, plan)
+        return train(estimator, plan, *args)
 
     monkeypatch.setattr(search_module, "train_candidate", note)
     return found
@@ -201,12 +201,12 @@ def test_damage_is_found(tmp_path, where):
 
 def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
     X, y = data()
-    from sklearn_superior.model_selection import _search_store
+    from sklearn_superior.model_selection import _store
 
     def full(path, content):
         raise OSError("disk full")
 
-    monkeypatch.setattr(_search_store, "write_atomically", full)
+    monkeypatch.setattr(_store, "write_atomically", full)
     with pytest.warns(UserWarning, match="could not be written: disk full") as caught:
         make_search(tmp_path).fit(X, y)
     assert len([w for w in caught if "disk full" in str(w.message)]) == 1
