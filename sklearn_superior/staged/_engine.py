@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from threading import BoundedSemaphore, Event
 from time import perf_counter
 
 import numpy as np
@@ -196,22 +195,17 @@ def _workers(trainings, n_at_once, max_threads):
     # Each thread has its trainings, and a context that no other thread enters.
     places = [(pool, copy_context()) for pool in pools]
     places = list(islice(cycle(places), len(trainings)))
-    gate, failed, futures = BoundedSemaphore(n_at_once), Event(), []
-
-    def call(function, k):
-        with gate:
-            try:
-                return not failed.is_set() and function(k)
-            except BaseException:
-                failed.set()  # the others need not compute this stage
-                raise
+    futures = []
 
     def call_for_all(function):
-        futures[:] = [
-            pool.submit(context.run, call, function, k)
-            for k, (pool, context) in enumerate(places)
-        ]
-        return [future.result() for future in futures]
+        results = []
+        for start in range(0, len(places), n_at_once):
+            futures[:] = [
+                pool.submit(context.run, function, start + k)
+                for k, (pool, context) in enumerate(places[start : start + n_at_once])
+            ]
+            results += [future.result() for future in futures]
+        return results
 
     try:
         yield call_for_all
