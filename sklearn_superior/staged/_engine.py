@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 from sklearn import get_config, set_config
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_superior.utils._parallel import limit_threads
 
@@ -188,8 +188,9 @@ def _workers(trainings, n_at_once, max_threads):
                 for training in trainings:
                     training.close()
         return
+    n_openmp = _openmp_threads() if max_threads is None else max_threads
     pools = [
-        ThreadPoolExecutor(1, "training", _begin_thread, (get_config(), max_threads))
+        ThreadPoolExecutor(1, "training", _begin_thread, (get_config(), n_openmp))
         for _ in range(n_threads)
     ]
     # Each thread has its trainings, and a context that no other thread enters.
@@ -218,8 +219,20 @@ def _workers(trainings, n_at_once, max_threads):
             pool.shutdown()
 
 
-def _begin_thread(config, max_threads):
+def _openmp_threads():
+    """Return the number of OpenMP threads that the present thread may use, if known."""
+    return min(
+        (
+            library["num_threads"]
+            for library in threadpool_info()
+            if library["user_api"] == "openmp"
+        ),
+        default=None,
+    )
+
+
+def _begin_thread(config, n_threads):
     """Give a thread the settings of the caller, until it ends."""
     set_config(**config)
-    if max_threads is not None:
-        threadpool_limits(limits=max_threads, user_api="openmp")
+    if n_threads is not None:
+        threadpool_limits(limits=n_threads, user_api="openmp")
