@@ -1,81 +1,75 @@
-"""Command line of the replication."""
+"""Command line of the studies: ``python -m studies STUDY COMMAND``."""
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 
-from sklearn_superior.datasets import list_paper_datasets
-from sklearn_superior.replication import _protocol
-from studies._runner import (
-    add_options,
-    report_command,
-    run_command,
-)
+from studies._page import write_pages
+from studies._runner import add_options, run_command
 from studies._store import RecordStore
+
+STUDIES = {
+    "paper": "studies.paper",
+    "rules": "studies.rules",
+    "procedures": "studies.procedures",
+    "small": "studies.small.validation",
+    "racing": "studies.small.racing",
+    "search_table": "studies.small.search_table",
+}
 
 
 def main(args=None):
     """Run the command that the arguments give; return its exit code."""
     options = _make_parser().parse_args(args)
-    return options.command(options)
+    options.folder = options.folder or Path("results") / options.study
+    try:
+        return options.command(import_module(STUDIES[options.study]), options)
+    except (OSError, ImportError, ValueError) as exc:
+        print(exc, file=sys.stderr)
+        return 2
 
 
 def _make_parser():
     parser = argparse.ArgumentParser(
-        prog="superior-replicate",
-        description="Do the experiments of the paper on superior scoring rules again.",
+        prog="python -m studies",
+        description="Do the trainings of a study, and write its report. Run it in the "
+        "folder that has the folder studies.",
     )
+    names = ", ".join(STUDIES)
+    parser.add_argument("study", choices=STUDIES, metavar="STUDY", help=names)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="list the data sets")
-    listing.set_defaults(command=_list)
     training = commands.add_parser(
-        "run",
-        help="train; what is done already is not done again",
-        description="Train the network (cnn), or what --estimators names: 100 epochs "
-        "or trees, 5 folds and 1 repeat unless others are given.",
+        "run", help="train; what is done already is not done again"
     )
-    training.set_defaults(command=_run)
-    add_options(training, _protocol.DATASETS, tuple(_protocol.ESTIMATORS))
+    training.set_defaults(command=run_command)
     report = commands.add_parser("report", help="write the report of what is done")
     report.set_defaults(command=_report)
-    report.add_argument(
-        "--home", help="address of the documentation's pages, for links to them"
-    )
     for command in (training, report):
-        command.add_argument(
-            "--folder",
-            type=Path,
-            default=Path("replication"),
-            help="where the records are; default: %(default)s",
-        )
+        help_ = "where the records are; default: results/STUDY"
+        command.add_argument("--folder", type=Path, help=help_)
+    add_options(training)
     return parser
 
 
-def _list(options):
-    print(f"{'name':29} classes  channels  window  step  blocks")
-    for d in list_paper_datasets():
-        blocks = "/".join(map(str, d.blocks))
-        print(
-            f"{d.name:29} {d.n_classes:7}  {len(d.feature_names):8}  {d.window:6}  "
-            f"{d.step:4}  {blocks}"
-        )
+def _report(study, options):
+    for path in write_report(study, options.folder):
+        print(path)
     return 0
 
 
-def _run(options):
-    return run_command(
-        _protocol.make_jobs,
-        RecordStore(options.folder, _protocol.FIELDS),
-        options,
-        load=_protocol.load_windows,
-        train=_protocol.train,
-    )
+def write_report(study, folder, target=None):
+    """Write the report of the records in a folder; return its two files.
 
-
-def _report(options):
-    from studies.paper.report import write_report
-
-    return report_command(write_report, options.folder, options.home)
+    It is written beside the records, or into the folder `target`.
+    """
+    records, damaged = RecordStore(folder, study.FIELDS).load_all()
+    if not records:
+        raise FileNotFoundError(
+            f"{folder} has no records. Make some with `python -m studies STUDY run`."
+        )
+    path = Path(target or folder) / "report"
+    return write_pages(path, study.TITLE, study.make_parts(records, damaged))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ import base64
 import math
 import re
 from dataclasses import dataclass
-from importlib.resources import files
 from io import BytesIO
-
-from sklearn_superior.utils._files import write_atomically
-from sklearn_superior.utils._optional import import_optional
+from pathlib import Path
 
 
 @dataclass
@@ -107,7 +104,8 @@ class Figures:
 
 def as_png(figure, dpi=90):
     """Return a figure of matplotlib as a picture, and close it."""
-    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
+    from matplotlib import pyplot
+
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi)
     pyplot.close(figure)
@@ -129,9 +127,10 @@ def interval(low, high, digits=2):
 
 def write_pages(path, title, parts):
     """Write the parts as Markdown and as HTML; return both files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     pages = {".md": as_markdown(parts), ".html": as_html(title, parts)}
     for suffix, page in pages.items():
-        write_atomically(path.with_suffix(suffix), page.encode())
+        path.with_suffix(suffix).write_text(page, "utf-8")
     return [path.with_suffix(suffix) for suffix in pages]
 
 
@@ -142,13 +141,14 @@ def as_markdown(parts):
 
 def as_html(title, parts):
     """Return the parts as a page of HTML that needs no other file."""
-    jinja2 = import_optional("jinja2", caller="The report", extra="report")
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["cell_class"] = _cell_class
     environment.filters["base64"] = lambda png: base64.b64encode(png).decode()
-    template = files("sklearn_superior.replication").joinpath("page.html.jinja")
+    template = Path(__file__).with_name("page.html.jinja")
     return environment.from_string(template.read_text("utf-8")).render(
         title=title, parts=parts
     )

@@ -1,20 +1,20 @@
-"""The plan of a study: its file, its functions, its trainings."""
+"""The plan of a study: a file that is written before the first training.
+
+It has a ``title``, the ``questions``, the data sets of each kind in ``[data.<kind>]``
+and one ``[[trainings]]`` for each kind of training. A plan stays as it was committed:
+paths in it are those of that time.
+"""
 
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 
-from studies.paper.protocol import (
-    DATASETS,
-    SYNTHETIC,
-    Job,
-    spread_folds,
-)
+from studies._runner import check_names
+from studies.paper.protocol import DATASETS, SYNTHETIC, Job, spread_folds
 
 TABLES, SIGNALS = "tables", "signals"  # kinds of data
-_KEYS = ("title", "functions", "questions", "data", "trainings")
+_KEYS = ("title", "questions", "data", "trainings")
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,17 @@ class Plan:
 
     Parameters
     ----------
-    name : str
-        Name of the file, without its suffix.
-
     text : str
         The file.
     """
 
-    name: str
     text: str
 
     @classmethod
     def read(cls, path):
         """Read and check the file of a plan."""
         path = Path(path)
-        plan = cls(path.stem, path.read_text())
+        plan = cls(path.read_text("utf-8"))
         try:
             missing = [key for key in _KEYS if key not in plan.settings]
         except tomllib.TOMLDecodeError as exc:
@@ -55,11 +51,6 @@ class Plan:
 
     def __getitem__(self, key):
         return self.settings[key]
-
-    @property
-    def functions(self):
-        """The module with the functions of the study."""
-        return import_module(self["functions"])
 
     @property
     def datasets(self):
@@ -86,13 +77,14 @@ class Plan:
         max_iter=None,
         n_folds=None,
         n_repeats=None,
+        **_,
     ):
         """List the jobs of the plan, round by round; arguments cut it down.
 
         A plan with an `order` of its data sets has them in that order in each round.
         """
-        self._check("--datasets", datasets, [SYNTHETIC, *self.datasets])
-        self._check("--estimators", estimators, self.estimators)
+        check_names("--datasets", datasets, [SYNTHETIC, *self.datasets])
+        check_names("--estimators", estimators, self.estimators)
         n_rounds = max(t["rounds"] for t in self["trainings"])
         return [
             job
@@ -112,14 +104,6 @@ class Plan:
         ]
         order = self.settings.get("order")
         return sets if order is None else sorted(sets, key=lambda s: order.index(s[1]))
-
-    def _check(self, option, names, known):
-        unknown = sorted(set(names or ()) - set(known))
-        if unknown:
-            raise ValueError(
-                f"{option} of {self.name} must be among {', '.join(known)}. Got "
-                f"{', '.join(unknown)}."
-            )
 
     def _sets_of(self, kind, names, chosen):
         if chosen is None:

@@ -1,18 +1,10 @@
-"""The report of a study: its answers between what was planned and what was done."""
+"""The report of a planned study: its answers, what was planned and what was done."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from studies._page import (
-    Code,
-    Heading,
-    Links,
-    Paragraph,
-    Table,
-    write_pages,
-)
+from studies._page import Code, Heading, Links, Paragraph, Table
 from studies.paper.protocol import describe_versions
-from studies._store import RecordStore
 
 _LOSSES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -38,45 +30,43 @@ class Answer:
     appendix: list = field(default_factory=list)
 
 
-def write_report(plan, folder, home=None):
-    """Write the report, which has the name of its folder; return the two files."""
-    records, damaged = RecordStore(folder, plan.functions.FIELDS).load_all()
-    if not records:
-        raise FileNotFoundError(
-            f"{folder} has no records. Make some with `python -m studies "
-            "run`."
-        )
-    parts = make_parts(plan, records, damaged, home)
-    return write_pages(folder / folder.resolve().name, plan["title"], parts)
+def frame(plan, names, answer, records, damaged=()):
+    """Return the parts of the page.
 
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
 
-def make_parts(plan, records, damaged=(), home=None):
-    """Return the parts of the page."""
+    names : dict
+        What the report calls the estimators.
+
+    answer : Answer
+        What the records say.
+
+    records, damaged : list
+        The records, and the files that cannot be read as a whole.
+    """
     links = [("the plan", "#the-plan"), ("all data sets", "#appendix-all-data-sets")]
-    if home is not None:
-        links = [("documentation", f"{home}/index.html"), *links]
-        links.append(("the paper's experiments", f"{home}/report.html"))
     start = [Heading(1, plan["title"]), Links(links)]
     if not {record["job"]["dataset"] for record in records} <= set(plan.datasets):
         start.append(Paragraph("With made-up data: an illustration, no evidence."))
-    answer = plan.functions.answer(plan, records)
     return [
         *start,
         *answer.start,
         *answer.sections,
-        *_show_plan(plan, records, damaged),
+        *_show_plan(plan, names, records, damaged),
         *answer.appendix,
     ]
 
 
-def _show_plan(plan, records, damaged):
+def _show_plan(plan, names, records, damaged):
     def key(job):
         return job["estimator"], job["loss"]
 
     done = Counter(key(record["job"]) for record in records)
     planned = Counter(dict.fromkeys(done, 0))
     planned.update(key(vars(job)) for job in plan.make_jobs())
-    names = plan.functions.NAMES
     lines = [
         [names[estimator], _LOSSES.get(loss, loss), str(n), str(done[estimator, loss])]
         for (estimator, loss), n in planned.items()
@@ -91,6 +81,6 @@ def _show_plan(plan, records, damaged):
         Code(plan.text),
     ]
     if damaged:
-        names = ", ".join(path.name for path in damaged)
-        parts.append(Paragraph(f"Damaged records were left out: {names}."))
+        files = ", ".join(path.name for path in damaged)
+        parts.append(Paragraph(f"Damaged records were left out: {files}."))
     return [*parts, Paragraph(describe_versions(records))]

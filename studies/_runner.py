@@ -4,30 +4,25 @@ import argparse
 import sys
 import time
 import traceback
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from joblib import parallel_config
+from joblib import Parallel, delayed, parallel_config
 
-from studies.paper.protocol import SYNTHETIC
-from sklearn_superior.utils._device import find_device
-from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._parallel import in_parallel
-from sklearn_superior.utils._progress import with_progress
+from studies._store import RecordStore
 
 _PAUSE = 0.5  # seconds between two looks at what another run is doing
+_N_LOSSES = 2  # workers of a cluster that may be lost
 
 
-def add_options(parser, datasets, estimators):
-    """Add the options of a run to a parser.
-
-    A study whose plan is not known yet has None for the names that are allowed.
-    """
+def add_options(parser):
+    """Add the options of a run to a parser."""
     add = parser.add_argument
     help_ = "names of data sets, or synthetic; default: all, downloaded if need be"
-    add("--datasets", nargs="+", choices=datasets, metavar="NAME", help=help_)
-    add("--estimators", nargs="+", choices=estimators, help="what to train")
+    add("--datasets", nargs="+", metavar="NAME", help=help_)
+    add("--estimators", nargs="+", metavar="NAME", help="what to train")
     losses = ("brier", "log_loss")
     add("--losses", nargs="+", choices=losses, help="what a network minimises")
     add("--epochs", type=_positive, help="epochs or trees")
@@ -45,7 +40,7 @@ def add_options(parser, datasets, estimators):
     )
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add("--data-home", help="folder of the data sets")
-    add("--quick", action="store_true", help="12 epochs, 2 folds, synthetic data")
+    add("--quick", action="store_true", help="12 epochs, 2 folds, small data")
 
 
 def _positive(text):
@@ -58,21 +53,32 @@ def _jobs(text):
     return -1 if text == "-1" else _positive(text)
 
 
-def choose_jobs(make_jobs, options):
+def check_names(option, names, known):
+    """Check the names that an option was given; None is all."""
+    unknown = sorted(set(names or ()) - set(known))
+    if unknown:
+        raise ValueError(
+            f"{option} must be among {', '.join(known)}. Got {', '.join(unknown)}."
+        )
+
+
+def choose_jobs(study, options):
     """List the jobs that the options ask for; an option that is None restricts none."""
     if options.quick:
-        options.datasets = options.datasets or [SYNTHETIC]
+        options.datasets = options.datasets or list(study.QUICK)
         options.epochs = options.epochs or 12
         options.folds = options.folds or 2
         options.repeats = options.repeats or 1
-    jobs = make_jobs(
+    jobs = study.make_jobs(
         options.datasets,
         options.estimators,
         max_iter=options.epochs,
         n_folds=options.folds,
         n_repeats=options.repeats,
+        data_home=options.data_home,
     )
-    jobs = [j for j in jobs if options.losses is None or j.loss in options.losses]
+    losses = options.losses
+    jobs = [j for j in jobs if losses is None or getattr(j, "loss", None) in losses]
     if not jobs:
         raise ValueError(
             "There is no such training: only the network can be trained with the Brier "
@@ -81,23 +87,22 @@ def choose_jobs(make_jobs, options):
     return jobs
 
 
-def run_command(make_jobs, store, options, *, load, train):
+def run_command(study, options):
     """Do what the options ask for, in words on the terminal; return the exit code."""
+    if options.data_home is not None:  # workers may be in other folders
+        options.data_home = Path(options.data_home).resolve()
+    jobs = choose_jobs(study, options)
+    store = RecordStore(options.folder, study.FIELDS)
     try:
-        jobs = choose_jobs(make_jobs, options)
         with _cluster(options.dask):
             n_failed = run(
+                study,
                 jobs,
                 store,
-                load=load,
-                train=train,
                 n_jobs=options.jobs,
                 data_home=options.data_home,
                 device=options.device,
             )
-    except (OSError, ImportError, ValueError) as exc:
-        print(exc, file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("Stopped. Run the same command again to resume.", file=sys.stderr)
         return 130
@@ -107,25 +112,14 @@ def run_command(make_jobs, store, options, *, load, train):
     return int(n_failed > 0)
 
 
-def report_command(write, *args):
-    """Write a report, and print its files; return the exit code."""
-    try:
-        paths = write(*args)
-    except (OSError, ImportError, ValueError) as exc:
-        print(exc, file=sys.stderr)
-        return 2
-    for path in paths:
-        print(path)
-    return 0
-
-
 @contextmanager
 def _cluster(address):
     """Send the trainings to the Dask cluster at this address, if there is one."""
     if address is None:
         yield
         return
-    distributed = import_optional("distributed", caller="--dask", extra="dask")
+    import distributed
+
     print(f"Looking for workers at {address}.")
     try:
         client = distributed.Client(address)
@@ -136,38 +130,37 @@ def _cluster(address):
         yield
 
 
-def run(jobs, store, *, load, train, n_jobs=None, data_home=None, device="auto"):
+def run(study, jobs, store, *, n_jobs=None, data_home=None, device="auto"):
     """Do the jobs and store each record as soon as it is there.
 
-    A study gives `load`, which reads a data set, and `train`, which does a job and
-    returns its record. A job that another run is doing is waited for, and done here if
-    that run ends without its record. Returns the number of jobs that failed.
+    A job that another run is doing is waited for, and done here if that run ends
+    without its record. Returns the number of jobs that failed.
     """
-    if data_home is not None:
-        data_home = Path(data_home).resolve()  # workers may be in other folders
     store.folder.mkdir(parents=True, exist_ok=True)
-    if any(job.estimator.startswith("cnn") for job in jobs):
-        find_device(device)  # an error if it is not there
     left = _list_undone(jobs, store)
     print(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
-    left, n_failed = _leave_out_missing_data(left, load, data_home)
+    left, n_missing = _leave_out_missing_data(left, study.load, data_home)
+    failed, n_losses = set(), 0
     while left:
-        tasks = [(job, train, store, data_home, device) for job in left]
-        outcomes = in_parallel(_do, tasks, n_jobs=n_jobs)
-        if sys.stderr.isatty():
-            about = {"n_all": len(left), "task": "Training", "unit": "trainings"}
-            outcomes = with_progress(outcomes, **about)
-        n_all, left = len(left), []
-        for n_seen, (job, seconds, problem) in enumerate(outcomes, start=1):
-            if problem is not None:
-                print(f"{job.name} failed: {problem}")
-                n_failed += 1
-            elif seconds is None:
-                left.append(job)
-            elif not sys.stderr.isatty():
-                print(f"[{n_seen}/{n_all}] {job.name}: {seconds} s", flush=True)
-        _wait_for_others(left, store)
-    return n_failed
+        tasks = [
+            delayed(_do)(job, study.train, store, data_home, device) for job in left
+        ]
+        outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+        try:
+            for n_seen, (job, seconds, problem) in enumerate(outcomes, start=1):
+                if problem is not None:
+                    print(f"{job.name} failed: {problem}")
+                    failed.add(job)
+                elif seconds is not None:
+                    print(f"[{n_seen}/{len(left)}] {job.name}: {seconds} s", flush=True)
+        except CancelledError:
+            # joblib keeps an argument of many jobs on a single worker of Dask. If that
+            # one is lost, jobs that wait for the argument are cancelled.
+            n_losses += 1
+            if n_losses > _N_LOSSES:
+                raise
+        left = _wait_for_others([job for job in left if job not in failed], store)
+    return n_missing + len(failed)
 
 
 def _list_undone(jobs, store, report=print):
@@ -208,14 +201,14 @@ def _do(job, train, store, data_home, device):
 
 
 def _wait_for_others(jobs, store):
-    """Drop jobs that are done by now, and wait until another one can be claimed."""
-    jobs[:] = _list_undone(jobs, store, report=lambda text: None)
-    if not jobs or _one_is_free(jobs, store):
-        return
-    print(f"{len(jobs)} trainings are being done by another run.", flush=True)
+    """Return the jobs that are not done, as soon as one of them can be claimed."""
+    jobs = _list_undone(jobs, store, report=lambda text: None)
+    if jobs and not _one_is_free(jobs, store):
+        print(f"{len(jobs)} trainings are being done by another run.", flush=True)
     while jobs and not _one_is_free(jobs, store):
         time.sleep(_PAUSE)
-        jobs[:] = _list_undone(jobs, store, report=lambda text: None)
+        jobs = _list_undone(jobs, store, report=lambda text: None)
+    return jobs
 
 
 def _one_is_free(jobs, store):

@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from sklearn_superior.utils._files import remove_leftovers, write_atomically
-
 _SUFFIX = ".jsonl.gz"
 _CHUNK = 4096  # bytes unpacked at once; all before a damaged chunk is read
 
@@ -48,10 +46,13 @@ class RecordStore:
         """Add a record; it replaces one of the same job."""
         path = self.path(record["job"]["dataset"])
         with lock(path.with_name(f".{path.name}.lock")):
-            remove_leftovers(path)
             records, _ = self.load(record["job"]["dataset"])
             records = [r for r in records if r["job"] != record["job"]] + [record]
-            write_atomically(path, pack(sorted(records, key=_order)))
+            # One name for all, thanks to the lock: the next run replaces what is left
+            # of a killed one.
+            temporary = path.with_name(f".{path.name}.tmp")
+            temporary.write_bytes(pack(sorted(records, key=_order)))
+            os.replace(temporary, path)
 
     def load(self, dataset):
         """Return the sound records of a data set, and what is damaged, in words."""

@@ -1,13 +1,17 @@
-"""Nine classic tables with several classes, from a folder or from OpenML."""
+"""Classic tables: nine from a folder or from OpenML, four of scikit-learn."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import fetch_openml
-
-from sklearn_superior.utils._optional import import_optional
+from sklearn.datasets import (
+    fetch_openml,
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 
 _VERSIONS = (1, 2, 3)  # at OpenML, in which the columns of some tables differ
 
@@ -38,14 +42,21 @@ TABLES = {
     )
 }
 
+BUILT_IN = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast_cancer": load_breast_cancer,
+    "digits": load_digits,
+}
+
 
 def load_table(name, data_home=None):
-    """Return the features, as numbers, and the classes, as text, of a table.
+    """Return the features, as numbers, and the classes of a table.
 
     Parameters
     ----------
     name : str
-        One of `TABLES`.
+        One of `TABLES` or of `BUILT_IN`.
 
     data_home : path, default=None
         A folder with ``<name>.csv.gz``, or with a folder ``tabular`` that has it: the
@@ -53,12 +64,15 @@ def load_table(name, data_home=None):
         this folder. If None, the environment variable ``SKLEARN_SUPERIOR_DATA`` names
         the folder.
     """
+    if name in BUILT_IN:
+        return BUILT_IN[name](return_X_y=True)
     info = TABLES[name]
     home = data_home or os.environ.get("SKLEARN_SUPERIOR_DATA")
     for folder in () if home is None else (Path(home), Path(home) / "tabular"):
         path = folder / f"{name}.csv.gz"
         if path.exists():
-            pandas = import_optional("pandas", caller="The study", extra="pandas")
+            import pandas
+
             return _check(pandas.read_csv(path), info, path)
     return _fetch(info, home)
 

@@ -28,7 +28,7 @@ from sklearn_superior.model_selection import (
     sliding_windows,
 )
 from sklearn_superior.neural_network import CNNClassifier
-from sklearn_superior.utils._optional import import_optional
+from studies._runner import check_names
 
 SYNTHETIC = "synthetic"
 DATASETS = (SYNTHETIC, *(dataset.name for dataset in list_paper_datasets()))
@@ -140,7 +140,8 @@ def make_booster(job):
     """Return the boosting classifier of a job."""
     if job.estimator == "hgb":
         return HistGradientBoostingClassifier(max_iter=job.max_iter)
-    xgboost = import_optional("xgboost", caller="replication", extra="xgboost")
+    import xgboost
+
     return xgboost.XGBClassifier(n_estimators=job.max_iter, n_jobs=1)
 
 
@@ -205,9 +206,11 @@ def describe_versions(records):
 
 
 def make_jobs(
-    datasets=None, estimators=None, *, max_iter=None, n_folds=None, n_repeats=None
+    datasets=None, estimators=None, *, max_iter=None, n_folds=None, n_repeats=None, **_
 ):
     """List the jobs; the folds are spread evenly over all that there are."""
+    check_names("--datasets", datasets, DATASETS)
+    check_names("--estimators", estimators, ESTIMATORS)
     return [
         Job(dataset, estimator, loss, max_iter or 100, fold, repeat)
         for dataset in datasets or DATASETS[1:]

@@ -1,23 +1,22 @@
 """The report: what the records say, beside the tables of the paper."""
 
+from pathlib import Path
+
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
 from studies._page import (
     Bullets,
     Figures,
     Heading,
-    Links,
     Paragraph,
     as_png,
-    write_pages,
 )
-from studies.paper.protocol import FIELDS, N_FOLDS, describe_versions
+from studies.paper.protocol import N_FOLDS, describe_versions
 from studies.paper.results import (
     PLAIN_RULES,
     collect,
     make_rows,
     pool,
 )
-from studies._store import RecordStore
 from studies.paper.tables import (
     ESTIMATOR_NAMES,
     QUANTITIES,
@@ -27,35 +26,18 @@ from studies.paper.tables import (
     rule_tables,
     settings,
 )
-from sklearn_superior.utils._optional import import_optional
 
 _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
-_REASONS = "reasons.txt"  # beside the records, since it has measured numbers
+_REASONS = Path(__file__).with_name("reasons.txt")
 
 
-def write_report(folder, home=None):
-    """Write the report of all records in a folder; return the two files."""
-    records, damaged = RecordStore(folder, FIELDS).load_all()
-    if not records:
-        raise FileNotFoundError(
-            f"{folder} has no records. Make some with `superior-replicate run`."
-        )
-    reasons = folder / _REASONS
-    text = reasons.read_text("utf-8") if reasons.exists() else ""
-    parts = make_parts(records, damaged, text, home)
-    return write_pages(folder / "report", "Superior scoring rules: replication", parts)
-
-
-def make_parts(records, damaged=(), reasons="", home=None):
-    """Return the parts of the page.
-
-    `reasons` are paragraphs on why the levels may differ from the paper's.
-    """
+def make_parts(records, damaged=()):
+    """Return the parts of the page."""
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = [
-        *_introduce(rows, experiments, home),
-        *_compare_levels(rows, reasons),
+        *_introduce(rows, experiments),
+        *_compare_levels(rows),
         *_describe_left_out(records, damaged, experiments),
     ]
     for estimator, title in ESTIMATOR_NAMES.items():
@@ -65,12 +47,11 @@ def make_parts(records, damaged=(), reasons="", home=None):
     return parts + _describe_runs(records, experiments) + _draw_all(experiments)
 
 
-def _introduce(rows, experiments, home):
+def _introduce(rows, experiments):
     compared = [e for e in experiments if e.status == "complete"]
     contrasts = pool(compared or experiments)
     return [
         Heading(1, "Which rule picks the best model? The paper's experiments again"),
-        *([] if home is None else [_links(home)]),
         Paragraph(
             "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
             "Wahlström, International Journal of Approximate Reasoning, 2025) claims "
@@ -107,17 +88,8 @@ def _introduce(rows, experiments, home):
     ]
 
 
-def _links(home):
-    return Links(
-        [
-            ("documentation", f"{home}/index.html"),
-            ("more rules, models and data", f"{home}/evidence.html"),
-        ]
-    )
-
-
-def _compare_levels(rows, reasons):
-    """Show the paper's own values beside ours."""
+def _compare_levels(rows):
+    """Show the paper's own values beside ours, and why they may differ."""
     own = [r for r in rows if r.estimator == "cnn" and r.paper and compares(r)]
     own = [row for row in own if row.selection == "CP"]
     if not own:
@@ -132,16 +104,15 @@ def _compare_levels(rows, reasons):
     for quantity, title in QUANTITIES.items():
         table = level_table([row for row in own if row.quantity == quantity])
         parts += [Heading(3, title), table]
-    if reasons:
-        items = [" ".join(text.split()) for text in reasons.split("\n\n")]
-        parts += [Heading(3, "Why the levels may differ"), Bullets(items)]
-    return parts
+    reasons = _REASONS.read_text("utf-8").split("\n\n")
+    items = [" ".join(text.split()) for text in reasons]
+    return [*parts, Heading(3, "Why the levels may differ"), Bullets(items)]
 
 
 def _describe_left_out(records, damaged, experiments):
     parts = []
     if damaged:
-        names = ", ".join(str(path) for path in damaged)
+        names = ", ".join(path.name for path in damaged)
         parts.append(Paragraph(f"Damaged records were left out: {names}."))
     n_used = sum(
         len(c.trajectories) for e in experiments for c in e.comparisons.values()
@@ -205,9 +176,8 @@ def _conclusions(contrasts, compares):
 
 def _draw(experiment):
     """Draw the paper's figure: F1 and two rules over the epochs, for both losses."""
-    pyplot = import_optional(
-        "matplotlib.pyplot", caller="superior-replicate report", extra="plot"
-    )
+    from matplotlib import pyplot
+
     pngs = []
     for loss in PLAIN_RULES:
         if loss not in experiment.comparisons:

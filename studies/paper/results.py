@@ -4,7 +4,7 @@ import csv
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from sklearn_superior.datasets import list_paper_datasets
 from sklearn_superior.model_selection import (
@@ -12,7 +12,7 @@ from sklearn_superior.model_selection import (
     Trajectory,
     pool_comparisons,
 )
-from sklearn_superior.model_selection._statistics import holm
+from studies._statistics import holm
 from studies.paper.protocol import ESTIMATORS, PATIENCE, RULES
 
 # The plain rules; a network is judged by the one that it was trained with.
@@ -72,9 +72,9 @@ class Row:
 @cache
 def read_paper_tables():
     """Return what the paper has: (quantity, data set, selection) -> rule -> mean."""
-    text = files("sklearn_superior.replication").joinpath("paper_tables.csv")
+    path = Path(__file__).with_name("paper_tables.csv")
     tables = {}
-    for row in csv.DictReader(text.read_text("utf-8").splitlines()):
+    for row in csv.DictReader(path.read_text("utf-8").splitlines()):
         key = tuple(row.pop(name) for name in ("quantity", "dataset", "selection"))
         tables[key] = {rule: float(value) for rule, value in row.items()}
     return tables

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sklearn_superior.model_selection._statistics import corrected_t, holm
+from studies._scores import paper_penalty
+from studies._statistics import holm, mean, sign_flip_above, summarize
 
 BASELINE = "log_loss"
 REFINED = "refined_penalized_log_loss"
@@ -31,8 +32,6 @@ TUNED = "tuned"  # with settings to choose from; without trajectories
 KINDS = ("tables", "binary", "signals")
 LEAST_LOSS = 1e-6  # a log loss below it counts as this much
 LEVEL = 0.05
-_MOST_UNITS = 50  # for which all signs are tried
-_SLACK = 1e-10  # of sums in another order, relative
 
 
 # How a rule chooses ------------------------------------------------------------------
@@ -71,8 +70,7 @@ def rank_stages(record, rule):
     elif plain == rule:
         keys = [(loss,) for loss in part[plain]]
     else:
-        c = record["n_classes"]
-        penalty = (c - 1) / c if plain == "brier" else math.log(c)
+        penalty = paper_penalty(plain, record["n_classes"])
         keys = [
             (loss + penalty * n_wrong / n_rows,) if is_good else None
             for loss, n_wrong, is_good in zip(
@@ -156,12 +154,6 @@ def raise_loss(loss):
 
 
 # What counts --------------------------------------------------------------------------
-
-
-def mean(values):
-    """Return the mean of what is finite; NaN if nothing is."""
-    values = [value for value in values if math.isfinite(value)]
-    return math.fsum(values) / len(values) if values else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,63 +303,6 @@ class Study:
 
 
 # How it is tested ---------------------------------------------------------------------
-
-
-def summarize(values):
-    """Return the number of units, their mean and its 95 % t interval.
-
-    Examples
-    --------
-    >>> summarize([1.0, 2.0, 3.0])["difference"]
-    2.0
-    """
-    values = np.array([v for v in values if math.isfinite(v)])
-    low, high, _ = corrected_t(values)
-    return {
-        "n": len(values),
-        "difference": mean(values),
-        "low": float(low),
-        "high": float(high),
-        "n_up": int((values > 0).sum()),
-        "n_down": int((values < 0).sum()),
-    }
-
-
-def sign_flip_above(differences):
-    """Return the exact one-sided p-value of a mean above 0, if signs are chance.
-
-    It is the share of all ways to set the signs whose sum is at least the observed
-    one. The sums of either half are sorted, and for each sum of one half those of the
-    other are counted that reach it.
-
-    Examples
-    --------
-    >>> sign_flip_above([1.0, 2.0, 3.0])
-    0.125
-    """
-    differences = np.asarray(list(differences), dtype=float)
-    n = len(differences)
-    if n == 0:
-        return math.nan
-    if n > _MOST_UNITS or not np.isfinite(differences).all():
-        raise ValueError(
-            f"differences must be at most {_MOST_UNITS} finite numbers. Got {n}."
-        )
-    least = differences.sum() - _SLACK * np.abs(differences).sum()
-    left, right = (
-        _signed_sums(half) for half in (differences[: n // 2], differences[n // 2 :])
-    )
-    n_below = np.searchsorted(right, least - left)
-    return float((len(right) * len(left) - int(n_below.sum())) / 2**n)
-
-
-def _signed_sums(values):
-    """Return the sums of all ways to set the signs, sorted."""
-    sums = np.zeros(1)
-    for value in np.abs(values):
-        sums = np.concatenate([sums - value, sums + value])
-        sums.sort(kind="stable")  # two sorted runs are merged
-    return sums
 
 
 def tost(differences, margin):

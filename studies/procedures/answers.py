@@ -2,7 +2,17 @@
 
 import math
 
+from studies._page import (
+    Bullets,
+    Figures,
+    Heading,
+    Paragraph,
+    Table,
+    interval,
+    signed,
+)
 from studies._report import Answer
+from studies._statistics import summarize
 from studies.procedures import descriptions, tables
 from studies.procedures.analysis import (
     BASELINE,
@@ -14,7 +24,6 @@ from studies.procedures.analysis import (
     f1_gain,
     five_results,
     log_ratio,
-    summarize,
 )
 from studies.procedures.figures import (
     KIND_NAMES,
@@ -25,15 +34,6 @@ from studies.procedures.figures import (
     list_frontiers,
 )
 from studies.procedures.tables import DIGITS, show
-from studies._page import (
-    Bullets,
-    Figures,
-    Heading,
-    Paragraph,
-    Table,
-    interval,
-    signed,
-)
 
 _CHANGES = {
     "H1": "on signals, choosing the stage by refined PLL instead of the log loss "

@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from studies._tables import as_numbers
 from studies.rules.trainings import average_down
-from sklearn_superior.utils._optional import import_optional
 
 AT_RANDOM, TUNED = "_at_random", "_tuned"  # how a set's name ends if it is used so
 _FOLDERS = ("tables", "binary", "signals")
@@ -94,7 +93,8 @@ def _read(path):
         if not np.isfinite(X).all():
             raise ValueError(f"{path} must have no missing values.")
         return X, file["y"].astype(str), groups if known else None, []
-    pandas = import_optional("pandas", caller="The study", extra="pandas")
+    import pandas
+
     frame = pandas.read_csv(path, low_memory=False)
     features = frame.iloc[:, :-1]
     kinds = [column.dtype.kind for _, column in features.items()]

@@ -9,6 +9,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from studies._statistics import mean, summarize
 from studies.procedures.analysis import (
     AT_RANDOM,
     BASELINE,
@@ -22,10 +23,8 @@ from studies.procedures.analysis import (
     f1_gain,
     get_way,
     log_ratio,
-    mean,
     raise_loss,
     replay,
-    summarize,
     way_gain,
 )
 

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from studies._page import as_png, signed
 from studies.procedures.analysis import (
     AT_RANDOM,
     BASELINE,
@@ -23,8 +24,6 @@ from studies.procedures.descriptions import (
     pool_reliability,
 )
 from studies.rules.evidence import SHORT
-from studies._page import as_png, signed
-from sklearn_superior.utils._optional import import_optional
 
 KIND_NAMES = {
     "tables": "tables",
@@ -65,7 +64,9 @@ _WIDTH, _ROW, _DPI = 4.5, 0.165, 160  # inches, inches, dots for each inch
 
 
 def _pyplot():
-    return import_optional("matplotlib.pyplot", caller="The report", extra="report")
+    from matplotlib import pyplot  # when it is needed: not with a run
+
+    return pyplot
 
 
 def _font(size=8.5):
@@ -298,7 +299,8 @@ def _draw_policies(ax, rows, key, rules):
 
 
 def _draw_legend(figure, rules):
-    lines = import_optional("matplotlib.lines", caller="The report", extra="report")
+    from matplotlib import lines
+
     entries = [
         lines.Line2D(
             [], [], color=_RULE_COLOURS[rule], label=SHORT[rule].split(" (")[0]

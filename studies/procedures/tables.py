@@ -2,6 +2,13 @@
 
 import math
 
+from studies._page import (
+    Heading,
+    Paragraph,
+    Table,
+    interval,
+    signed,
+)
 from studies.procedures import descriptions
 from studies.procedures.analysis import (
     AT_RANDOM,
@@ -15,13 +22,6 @@ from studies.procedures.analysis import (
 )
 from studies.procedures.figures import KIND_NAMES, MODEL_NAMES
 from studies.rules.evidence import SHORT
-from studies._page import (
-    Heading,
-    Paragraph,
-    Table,
-    interval,
-    signed,
-)
 
 WAY_NAMES = {
     "default": "early stopping, default",

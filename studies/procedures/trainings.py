@@ -4,6 +4,8 @@ A record has the losses of all stages of one training, on the validation part an
 the test part, so that any rule can choose among them; and what comes out of the
 procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
 of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
+
+The records that are committed were made with version 0.1.0.
 """
 
 import tempfile
@@ -16,24 +18,25 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from studies.procedures.data import AT_RANDOM, SIGNAL_DIM, TUNED, load
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.early_stopping._training import (
-    StagedModel,
-    best_temperature,
-    validation_rows,
-)
-from sklearn_superior.metrics import scale_temperature
+from sklearn_superior.metrics import fit_temperature, scale_temperature
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.neural_network import CNNClassifier
+from studies._scores import (
+    brier_score,
+    log_losses,
+    macro_f1,
+    paper_penalty,
+    shorten,
+    shorten_all,
+)
 from studies.paper.protocol import flatten, versions
-from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._rows import Rows
+from studies.procedures.data import AT_RANDOM, SIGNAL_DIM, TUNED, load
 
 FIELDS = ("job", "seed", "n_rows", "n_classes", "ways", "samples", "problem")
 NAMES = {
@@ -65,7 +68,8 @@ def make_estimator(job, task):
             max_iter=max_iter, early_stopping=False, random_state=seed
         )
     elif job.estimator in ("lightgbm", "tuned"):
-        lightgbm = import_optional("lightgbm", caller="The study", extra="lightgbm")
+        import lightgbm
+
         model = lightgbm.LGBMClassifier(
             n_estimators=max_iter, n_jobs=1, verbosity=-1, random_state=seed
         )
@@ -116,11 +120,14 @@ class _Training:
         self.classes = np.unique(self.y)
         self.true = np.searchsorted(self.classes, task.y[self.test])
         self.estimator = make_estimator(job, task)
-        self.options = {"random_state": job.seed}
+        # What EarlyStoppingClassifier does by itself, but for the groups.
+        cv = StratifiedShuffleSplit(
+            1, test_size=_VALIDATION_FRACTION, random_state=job.seed
+        )
         if self.groups is not None:
             n = min(10, len(np.unique(self.groups)))
             cv = StratifiedGroupKFold(n, shuffle=True, random_state=job.seed)
-            self.options["validation_split"] = cv
+        self.split = cv
 
     def record(self):
         if self.job.dataset.endswith(TUNED):
@@ -148,58 +155,62 @@ class _Training:
         }
 
     def _train_stages(self):
-        """Train all stages on what `EarlyStoppingClassifier` would train on."""
-        train, val = validation_rows(
-            self.X,
-            self.y,
-            self.groups,
-            split=self.options.get("validation_split"),
-            fraction=_VALIDATION_FRACTION,
-            random_state=self.job.seed,
+        """Train all stages on what `EarlyStoppingClassifier` trains on."""
+        train, val = next(self.split.split(self.X, self.y, self.groups))
+        n_val, stages = len(val), []
+
+        def keep(model, X, y):
+            # The scorer of a stage sees its predictions; here they are what is wanted.
+            stages.append(model.predict_proba(X).copy())
+            return len(stages)
+
+        model = EarlyStoppingClassifier(
+            self.estimator, scoring=keep, n_iter_no_change=self.job.max_iter
+        ).fit(
+            self.X[train],
+            self.y[train],
+            X_val=np.concatenate([self.X[val], self.task.X[self.test]]),
+            y_val=np.concatenate([self.y[val], self.task.y[self.test]]),
         )
-        model = StagedModel(self.estimator)
-        seen = np.concatenate([self.X[val], self.task.X[self.test]])
-        model.prepare(Rows(self.X[train], self.y[train]), seen, self.classes)
-        stages = []
-        model.fit(lambda y_proba: stages.append(np.array(y_proba)))
-        own = np.isin(self.classes, model.own_classes)
-        record, n_val = {"validation": [], "test": [], "temperature": []}, len(val)
-        for y_proba in stages:
-            temperature = best_temperature(
-                self.y[val], y_proba[:n_val, own], model.own_classes
-            )
-            scaled = scale_temperature(y_proba, temperature)
-            record["temperature"].append(temperature)
-            for part, rows, true in (
-                (
-                    "validation",
-                    slice(n_val),
-                    np.searchsorted(self.classes, self.y[val]),
-                ),
-                ("test", slice(n_val, None), self.true),
-            ):
-                record[part].append(describe_stage(true, y_proba[rows], scaled[rows]))
-        parts = {
-            part: {
-                key: _rounded([stage[key] for stage in record[part]])
-                for key in record[part][0]
+        if len(stages) != model.n_iter_:
+            raise ValueError("A stage has probabilities that are no numbers.")
+        true = {
+            "validation": np.searchsorted(self.classes, self.y[val]),
+            "test": self.true,
+        }
+        rows = {"validation": slice(n_val), "test": slice(n_val, None)}
+        temperatures = [self._fit_temperature(val, p, model.classes_) for p in stages]
+        parts = {}
+        for part in rows:
+            described = [
+                describe_stage(true[part], p[rows[part]], temperature)
+                for p, temperature in zip(stages, temperatures, strict=True)
+            ]
+            parts[part] = {
+                key: shorten_all([stage[key] for stage in described])
+                for key in described[0]
             }
-            for part in ("validation", "test")
-        }
-        n_rows = {
-            "train": len(train),
-            "validation": n_val,
-            "test": len(self.test),
-        }
         return [y_proba[n_val:] for y_proba in stages], parts | {
-            "temperature": _rounded(record["temperature"]),
-            "n_rows": n_rows,
+            "temperature": shorten_all(temperatures),
+            "n_rows": {
+                "train": len(train),
+                "validation": n_val,
+                "test": len(self.test),
+            },
             "n_classes": len(self.classes),
         }
 
+    def _fit_temperature(self, val, y_proba, own_classes):
+        """Fit by the rows and columns of the classes that were trained."""
+        is_known = np.isin(self.y[val], own_classes)
+        own = y_proba[: len(val)][is_known][:, np.isin(self.classes, own_classes)]
+        return fit_temperature(self.y[val][is_known], own, labels=own_classes)
+
     def _stop_early(self, options):
         start = process_time()
-        model = EarlyStoppingClassifier(self.estimator, **self.options, **options)
+        model = EarlyStoppingClassifier(
+            self.estimator, validation_split=self.split, **options
+        )
         model.fit(self.X, self.y, groups=self.groups)
         return self._describe(model, process_time() - start)
 
@@ -222,16 +233,16 @@ class _Training:
 
     def _describe(self, model, seconds):
         y_proba = model.predict_proba(self.task.X[self.test])
-        losses = describe_stage(self.true, y_proba, y_proba)
+        losses = describe_stage(self.true, y_proba)
         way = {
             "stage": model.best_iteration_,
             "n_iter": model.n_iter_,
-            "temperature": float(f"{model.temperature_:.6g}"),
+            "temperature": shorten(model.temperature_),
             "seconds": round(seconds, 2),
-            "log_loss": float(f"{losses['log_loss']:.6g}"),
-            "brier": float(f"{losses['brier']:.6g}"),
-            "f1_macro": float(f"{losses['f1_macro']:.6g}"),
-            "accuracy": float(f"{1 - losses['errors'] / len(self.true):.6g}"),
+            "log_loss": shorten(losses["log_loss"]),
+            "brier": shorten(losses["brier"]),
+            "f1_macro": shorten(losses["f1_macro"]),
+            "accuracy": shorten(1 - losses["errors"] / len(self.true)),
             "reliability": reliability(self.true, y_proba),
         }
         return way, y_proba
@@ -244,7 +255,11 @@ class _Training:
         for rule in _TUNED_RULES:
             start = process_time()
             search = StagedSearchCV(
-                self.estimator, grid, scoring=f"neg_{rule}", cv=self._cv(3)
+                self.estimator,
+                grid,
+                scoring=f"neg_{rule}",
+                cv=self._cv(3),
+                refit="all",
             )
             search.set_params(calibration="temperature")  # both, to compare the choice
             search.fit(self.X, self.y, groups=self.groups)
@@ -265,52 +280,32 @@ def choices(record):
     rules = {
         "log_loss": losses["log_loss"],
         "brier": losses["brier"],
-        "penalized_brier": losses["brier"] + (1 - 1 / n_classes) * error,
+        "penalized_brier": losses["brier"] + paper_penalty("brier", n_classes) * error,
         "refined_penalized_log_loss": losses["refined_log_loss"]
-        + np.log(n_classes) * error,
+        + paper_penalty("log_loss", n_classes) * error,
     }
     return {rule: int(np.nanargmin(loss)) for rule, loss in rules.items()}
 
 
-def describe_stage(true, y_proba, scaled):
+def describe_stage(true, y_proba, temperature=1.0):
     """Return the mean losses of probabilities, as they are and recalibrated.
 
     Examples
     --------
     >>> y_proba = np.array([[0.5, 0.5], [0.25, 0.75]])
-    >>> stage = describe_stage(np.array([0, 1]), y_proba, y_proba)
+    >>> stage = describe_stage(np.array([0, 1]), y_proba)
     >>> stage["errors"], stage["f1_macro"], stage["brier"]
     (0, 1.0, 0.3125)
     """
     predicted = y_proba.argmax(axis=1)
-    outcome = np.eye(y_proba.shape[1])[true]
+    scaled = scale_temperature(y_proba, temperature)
     return {
         "log_loss": float(log_losses(true, y_proba).mean()),
-        "brier": float(np.sum((y_proba - outcome) ** 2, axis=1).mean()),
+        "brier": brier_score(true, y_proba),
         "errors": int(np.count_nonzero(predicted != true)),
         "f1_macro": macro_f1(true, predicted, y_proba.shape[1]),
         "refined_log_loss": float(log_losses(true, scaled).mean()),
     }
-
-
-def log_losses(true, y_proba):
-    """Return the log loss of each sample, clipped as scikit-learn does."""
-    least = np.finfo(y_proba.dtype).eps
-    return -np.log(y_proba[np.arange(len(true)), true].clip(least, 1).astype(float))
-
-
-def macro_f1(true, predicted, n_classes):
-    """Return macro F1 over the classes that occur in one of both.
-
-    Examples
-    --------
-    >>> macro_f1(np.array([0, 0, 1]), np.array([0, 1, 1]), 3)
-    0.6666666666666666
-    """
-    right = np.bincount(true[true == predicted], minlength=n_classes)
-    both = np.bincount(true, minlength=n_classes)
-    both = both + np.bincount(predicted, minlength=n_classes)
-    return float(np.mean(2 * right[both > 0] / both[both > 0]))
 
 
 def reliability(true, y_proba):
@@ -323,8 +318,3 @@ def reliability(true, y_proba):
         "confidence": [round(float(value), 3) for value in confidence],
         "correct": np.bincount(bins[predicted == true], minlength=_N_BINS).tolist(),
     }
-
-
-def _rounded(values):
-    """Numbers with six digits; None where there is none, for JSON."""
-    return [float(f"{v:.6g}") if np.isfinite(v) else None for v in values]

@@ -4,6 +4,16 @@ import math
 
 import numpy as np
 
+from studies._page import (
+    Bullets,
+    Figures,
+    Heading,
+    Links,
+    Paragraph,
+    Table,
+    interval,
+    signed,
+)
 from studies._report import Answer
 from studies.rules.evidence import BASELINE, REFINED, SHORT, Evidence
 from studies.rules.figures import draw_forest, draw_paths
@@ -23,16 +33,6 @@ from studies.rules.questions import (
     show,
 )
 from studies.rules.trainings import NAMES
-from studies._page import (
-    Bullets,
-    Figures,
-    Heading,
-    Links,
-    Paragraph,
-    Table,
-    interval,
-    signed,
-)
 
 
 def answer(plan, records):

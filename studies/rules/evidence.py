@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from studies.rules.scores import as_trajectory
 from sklearn_superior.model_selection import StoppingRuleComparison
-from sklearn_superior.model_selection._statistics import holm, pool
+from studies._statistics import holm, pool
+from studies.rules.scores import as_trajectory
 
 BASELINE = "log_loss"
 REFINED = "refined_penalized_brier"  # the refined rule of the planned contrasts
@@ -182,15 +182,8 @@ class Evidence:
         `without` are left out.
         """
         differences = self.differences(choice, baseline, families, **options)
-        values = np.array([v for k, v in differences.items() if k not in without])
-        return {
-            "rule": choice,
-            "baseline": baseline,
-            "dataset": "pooled",
-            **pool(values),
-            "n_up": int((values > 0).sum()),
-            "n_down": int((values < 0).sum()),
-        }
+        row = pool([v for k, v in differences.items() if k not in without])
+        return {"rule": choice, "baseline": baseline, "dataset": "pooled"} | row
 
     def planned_contrasts(self):
         """Return the contrasts of the plan, with p-values adjusted for their number."""

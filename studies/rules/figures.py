@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from studies.rules.evidence import BASELINE, PENALTIES, SHORT
 from sklearn_superior.plotting import PooledDifferenceDisplay
 from studies._page import as_png
-from sklearn_superior.utils._optional import import_optional
+from studies.rules.evidence import BASELINE, PENALTIES, SHORT
 
 _FAMILY_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _MARKERS = "osD^"
@@ -13,7 +12,8 @@ _MARKERS = "osD^"
 
 def draw_forest(evidence):
     """Draw every rule against the log loss: signals, tables and all side by side."""
-    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
+    from matplotlib import pyplot
+
     figure, ax = pyplot.subplots(figsize=(6, 6), layout="constrained")
     rows = [
         evidence.contrast(rule, BASELINE, families)
@@ -31,7 +31,8 @@ def draw_forest(evidence):
 
 def draw_paths(evidence):
     """Draw what a penalty gains, family by family, signals above tables."""
-    pyplot = import_optional("matplotlib.pyplot", caller="The report", extra="report")
+    from matplotlib import pyplot
+
     groups = evidence.groups()
     groups.pop("all")
     figure, axes = pyplot.subplots(

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from studies._page import Heading, Paragraph, Table
 from studies.rules.evidence import SHARE, TARGET, Policy, as_policy, name_of
 from studies.rules.questions import CONTRAST_HEADER, contrast_lines
-from studies._page import Heading, Paragraph, Table
 
 PATIENCES = (10, 20, 50, None)
 DEFAULT = Policy("refined_penalized_log_loss", 20)  # of this package

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from studies._page import Paragraph, Table, interval, signed
 from studies.rules.evidence import (
     BASELINE,
     PENALTIES,
@@ -12,7 +13,6 @@ from studies.rules.evidence import (
     Policy,
     name_of,
 )
-from studies._page import Paragraph, Table, interval, signed
 
 _REFINED_RULES = (
     "refined_log_loss",

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.model_selection import Trajectory
+from studies._scores import paper_penalty
 
 
 def as_trajectory(record, smoothing):
@@ -53,7 +53,7 @@ def _scores(part, n_classes, n_rows):
     scores = {"accuracy": 1 - error, "target": values["f1_macro"]}
     scores["f1_macro"] = values["f1_macro"]
     for name in ("log_loss", "brier"):
-        penalty = RULES[name].penalty("paper", n_classes) * error
+        penalty = paper_penalty(name, n_classes) * error
         plain, calibrated = values[name], values[f"calibrated_{name}"]
         scores |= {
             name: -plain,

@@ -18,9 +18,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from studies._tables import TABLES, load_table
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.neural_network import CNNClassifier
+from studies._scores import paper_penalty, shorten_all
+from studies._tables import TABLES, load_table
 from studies.paper.protocol import (
     ChannelImputer,
     describe_training,
@@ -171,27 +172,19 @@ def train(plan, job, data_home=None, device="auto"):
         "n_classes": n_classes,
         "validation": _compact(trajectory.validation, n_classes, n_rows["validation"]),
         "test": _compact(trajectory.test, n_classes, n_rows["test"]),
-        "temperature": _rounded(trajectory.temperature),
+        "temperature": shorten_all(trajectory.temperature),
     }
 
 
 def _compact(scores, n_classes, n_rows):
     """Turn scores into losses, few and short."""
-    penalty = 1 - 1 / n_classes
+    penalty = paper_penalty("brier", n_classes)
     errors = (scores["brier"] - scores["penalized_brier"]) / penalty * n_rows
     return {
-        "log_loss": _rounded(-scores["log_loss"]),
-        "brier": _rounded(-scores["brier"]),
+        "log_loss": shorten_all(-scores["log_loss"]),
+        "brier": shorten_all(-scores["brier"]),
         "errors": [None if np.isnan(e) else round(float(e)) for e in errors],
-        "f1_macro": _rounded(scores["target"]),
-        "calibrated_log_loss": _rounded(-scores["calibrated_log_loss"]),
-        "calibrated_brier": _rounded(-scores["calibrated_brier"]),
+        "f1_macro": shorten_all(scores["target"]),
+        "calibrated_log_loss": shorten_all(-scores["calibrated_log_loss"]),
+        "calibrated_brier": shorten_all(-scores["calibrated_brier"]),
     }
-
-
-def _rounded(values):
-    """Numbers with six digits; None where there is none, for JSON."""
-    return [
-        float(f"{value:.6g}") if np.isfinite(value) else None
-        for value in np.asarray(values, dtype=float)
-    ]

@@ -3,7 +3,7 @@
 Three classes, with about 95, 4 and 1 % of the rows. A search of one setting, with four
 folds, trains on 6,000 rows and is judged on 20,000 others. Prints means over the seeds.
 
-Run: ``OMP_NUM_THREADS=1 python -m benchmarks.imbalance``, one to two minutes.
+Run: ``OMP_NUM_THREADS=1 python -m studies.small.imbalance``, one to two minutes.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The authors' notebook trains one network on from fold to fold, so that it has se
 test blocks of a fold in another one. Here a network of this package does the same, and
 is compared with a new one for each fold: F1 on the test part after the last epoch.
 
-    python -m benchmarks.paper_levels --data-home FOLDER ble_rssi healthy_older_people
+    python -m studies.small.paper_levels --data-home FOLDER ble_rssi
 """
 
 import argparse
@@ -13,12 +13,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score
 
-from studies._plan import Plan
-from studies.rules import load
 from sklearn_superior.neural_network import CNNClassifier
 from studies.paper.protocol import ChannelImputer
-
-PLAN = Path(__file__).parent / "studies" / "rules.toml"
+from studies.rules import load
 
 
 def f1_of_folds(task, *, carry_on, max_iter, n_folds):
@@ -44,7 +41,7 @@ def main():
     parser.add_argument("--folds", type=int, default=6)
     options = parser.parse_args()
     for name in options.datasets:
-        task = load(Plan.read(PLAN), name, options.data_home)
+        task = load(name, options.data_home)
         new, carried = (
             100
             * f1_of_folds(

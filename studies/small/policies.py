@@ -8,6 +8,13 @@ from scipy.special import logsumexp
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.metrics import fit_temperature, scale_temperature
+from studies._scores import (
+    brier_score,
+    log_losses,
+    macro_f1,
+    paper_penalty,
+    shorten,
+)
 
 # How the temperature is fitted. A number is the scale of the prior; "bare" is the
 # lowest log loss, "smoothed" that with smoothed labels, "mixed" is bare, and then the
@@ -49,8 +56,8 @@ class Policy:
         value = row[_key(self.rule, self.judged)]
         if not self.penalized:
             return value
-        worst = np.log(n_classes) if self.rule == "log_loss" else 1 - 1 / n_classes
-        return value + worst * row["errors"] / n_rows
+        penalty = paper_penalty(self.rule, n_classes)
+        return value + penalty * row["errors"] / n_rows
 
     def choose(self, record):
         """Return the stage that is kept."""
@@ -126,33 +133,15 @@ def fit_smoothed(y, proba):
     return float(np.exp(-found.x))
 
 
-def mean_log_loss(y, proba, uniform=0.0):
-    """Return the log loss, of probabilities that are mixed with uniform ones."""
-    p_true = proba[np.arange(len(y)), y].astype(float)
-    p_true = (1 - uniform) * p_true + uniform / proba.shape[1]
-    return -np.mean(np.log(np.maximum(p_true, np.finfo(proba.dtype).eps)))
-
-
-def macro_f1(y, proba):
-    """Return macro F1 over the classes that are in the labels or the predictions."""
-    n_classes, y_pred = proba.shape[1], proba.argmax(axis=1)
-    n_true, n_pred, n_right = (
-        np.bincount(part, minlength=n_classes) for part in (y, y_pred, y[y == y_pred])
-    )
-    occurs = n_true + n_pred > 0
-    return np.mean(2 * n_right[occurs] / (n_true + n_pred)[occurs])
-
-
 def measure(y, proba):
     """Return what is kept of a stage: `y` and `proba` have both parts."""
     (y_val, y_test), (val, test) = y, proba
-    one_hot = np.eye(val.shape[1])[y_val]
     row = {
-        "log_loss": mean_log_loss(y_val, val),
-        "brier": np.sum((val - one_hot) ** 2, axis=1).mean(),
+        "log_loss": log_losses(y_val, val).mean(),
+        "brier": brier_score(y_val, val),
         "errors": int(np.sum(val.argmax(axis=1) != y_val)),
-        "test_log_loss": mean_log_loss(y_test, test),
-        "test_f1": macro_f1(y_test, test),
+        "test_log_loss": log_losses(y_test, test).mean(),
+        "test_f1": macro_f1(y_test, test.argmax(axis=1), test.shape[1]),
     }
     uniform = 1 / (len(y_val) + 1)
     for name, temperature in fit_calibrations(y_val, val).items():
@@ -163,14 +152,11 @@ def measure(y, proba):
         kinds = {name: 0.0, "mixed": uniform} if name == "bare" else {name: 0.0}
         row[f"temperature {name}"] = temperature
         for kind, share in kinds.items():
-            row[f"log_loss {kind}"] = mean_log_loss(y_val, scaled[0], share)
-            row[f"test_log_loss {kind}"] = mean_log_loss(y_test, scaled[1], share)
-    return {name: _shorten(name, value) for name, value in row.items()}
-
-
-def _shorten(name, value):
-    """Round to as many digits as are needed: most for what the stage is chosen by."""
-    if name == "errors":
-        return value
-    n_digits = {"test": 5, "temp": 3}.get(name[:4], 6)
-    return float(f"{value:.{n_digits}g}")
+            row[f"log_loss {kind}"] = log_losses(y_val, scaled[0], share).mean()
+            row[f"test_log_loss {kind}"] = log_losses(y_test, scaled[1], share).mean()
+    # Most digits for what the stage is chosen by.
+    n_digits = {"test": 5, "temp": 3}
+    return {
+        name: value if name == "errors" else shorten(value, n_digits.get(name[:4], 6))
+        for name, value in row.items()
+    }

@@ -1,21 +1,17 @@
 """Racing: what giving up candidates early would save in a search, and what it costs.
 
 Full searches of 27 settings on small parts of twelve sets are recorded, with the score
-of every stage and fold, in ``racing.jsonl.gz``. Racing is then simulated on the
-records: candidates come one after the other, and each is given up when a rule says so
-that compares it with the best one of those before::
+of every stage and fold. Racing is then simulated on the records: candidates come one
+after the other, and each is given up when a rule says so that compares it with the best
+one of those before::
 
-    python -m benchmarks.racing run [--data-home FOLDER]
-    python -m benchmarks.racing report
+    OMP_NUM_THREADS=1 python -m studies racing run --data-home FOLDER
+    python -m studies racing report
 """
 
-import argparse
-import os
 import warnings
+from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-
-os.environ["OMP_NUM_THREADS"] = "1"  # before OpenMP is loaded
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -25,10 +21,17 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from studies.small.search_table import SETS, load_set, read, write
 from sklearn_superior.model_selection import StagedSearchCV
+from studies._page import Heading, Paragraph, Table
+from studies._runner import check_names
+from studies.small.search_table import SETS, load_set
+from studies.small.search_table import load_table as load
 
-RECORDS = Path(__file__).with_suffix(".jsonl.gz")
+__all__ = ["FIELDS", "QUICK", "TITLE", "load", "make_jobs", "make_parts", "train"]
+
+TITLE = "Racing: what giving up candidates early would save, and cost"
+FIELDS = ("job", "n_rows", "settings", "fit_time", "scores", "seconds")
+QUICK = ("wine",)
 N_ROWS, N_STAGES = 300, 100
 SETTINGS = {  # 27 of each
     "HGB": {
@@ -45,44 +48,62 @@ SETTINGS = {  # 27 of each
 N_ORDERS = 20  # in which the candidates come
 
 
-def make_search(family, seed):
-    if family == "HGB":
+@dataclass(frozen=True)
+class Job:
+    """One search."""
+
+    dataset: str
+    family: str
+    seed: int
+    max_iter: int = N_STAGES
+
+    @property
+    def name(self):
+        """Unique name of the job."""
+        return f"{self.dataset}/{self.family}-{self.max_iter}/seed{self.seed}"
+
+
+def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, **_):
+    """List the searches; `n_repeats` is the number of seeds."""
+    check_names("--datasets", datasets, SETS)
+    check_names("--estimators", estimators, SETTINGS)
+    return [
+        Job(dataset, family, seed, max_iter or N_STAGES)
+        for seed in range(n_repeats or 1)
+        for family in estimators or SETTINGS
+        for dataset in datasets or SETS
+    ]
+
+
+def make_search(job):
+    """Return the search of a job."""
+    if job.family == "HGB":
         estimator = HistGradientBoostingClassifier(
-            max_iter=N_STAGES, early_stopping=False, random_state=seed
+            max_iter=job.max_iter, early_stopping=False, random_state=job.seed
         )
     else:
-        network = MLPClassifier(max_iter=N_STAGES, random_state=seed)
+        network = MLPClassifier(max_iter=job.max_iter, random_state=job.seed)
         estimator = make_pipeline(SimpleImputer(), StandardScaler(), network)
     return StagedSearchCV(
-        estimator, SETTINGS[family], scoring="neg_log_loss", refit=False
+        estimator, SETTINGS[job.family], scoring="neg_log_loss", refit=False
     )
 
 
-def run(data_home, names, family, seed):
-    done = {_key(record) for record in read(RECORDS)}
-    for name in names:
-        if (name, family, seed) in done:
-            continue
-        X, y, *_ = load_set(name, data_home, n_train=N_ROWS, seed=seed)
-        search = make_search(family, seed)
-        with warnings.catch_warnings(action="ignore"):
-            search.fit(X, y)
-        fit_time = search.cv_results_["mean_fit_time"] * search.n_splits_
-        record = {
-            "set": name,
-            "family": family,
-            "seed": seed,
-            "n_rows": len(y),
-            "settings": list(ParameterGrid(SETTINGS[family])),
-            "fit_time": fit_time.round(4).tolist(),
-            "scores": [scores.round(6).tolist() for scores in search.stage_scores_],
-        }
-        write(record, RECORDS)
-        print(name, fit_time.sum().round(1), flush=True)
-
-
-def _key(record):
-    return record["set"], record["family"], record["seed"]
+def train(job, data_home=None, device="auto"):
+    """Do a search; return its record, ready for JSON."""
+    X, y, *_ = load_set(job.dataset, data_home, n_train=N_ROWS, seed=job.seed)
+    search = make_search(job)
+    with warnings.catch_warnings(action="ignore"):
+        search.fit(X, y)
+    fit_time = search.cv_results_["mean_fit_time"] * search.n_splits_
+    return {
+        "job": asdict(job),
+        "n_rows": len(y),
+        "settings": list(ParameterGrid(SETTINGS[job.family])),
+        "fit_time": fit_time.round(4).tolist(),
+        "scores": [scores.round(6).tolist() for scores in search.stage_scores_],
+        "seconds": round(float(fit_time.sum()), 1),
+    }
 
 
 def same_stage(scores, leader, *, grace=20, n_errors=2):
@@ -166,42 +187,36 @@ def simulate(record, rule):
     return np.array(results)
 
 
-def report():
-    runs: dict = {}
-    for record in read(RECORDS):
-        runs.setdefault((record["family"], record["seed"]), []).append(record)
-    for (family, seed), records in runs.items():
-        print(
-            f"\n{family}, seed {seed}, {len(records)} sets, 27 settings in {N_ORDERS}"
-        )
-        print(
-            "orders: saved share of the time; regret in % of the log loss: mean, mean"
-        )
-        print(
-            "of the worst set, worst search; the two means in the order of the grid\n"
-        )
-        for name, rule in RULES.items():
-            results = np.array([simulate(record, rule) for record in records])
-            saved, regret = results[:, :, 0], results[:, :, 1]
-            print(
-                f"  {name:<32}{saved.mean():5.0%}{regret.mean():7.2f}"
-                f"{regret.mean(axis=1).max():7.2f}{regret.max():7.2f}"
-                f"{saved[:, 0].mean():7.0%}{regret[:, 0].mean():7.2f}"
-            )
+def make_parts(records, damaged=()):
+    """Return the parts of the page."""
+    runs = {}
+    for record in records:
+        job = record["job"]
+        runs.setdefault((job["family"], job["seed"]), []).append(record)
+    parts = [
+        Heading(1, TITLE),
+        Paragraph(
+            f"27 settings in {N_ORDERS} orders. Share of the time that is saved; "
+            "regret in % of the log loss: mean over all, mean of the worst set, worst "
+            "search. The last two columns are means in the order of the grid."
+        ),
+    ]
+    for (family, seed), own in sorted(runs.items()):
+        parts += [
+            Heading(2, f"{family}, seed {seed}, {len(own)} sets"),
+            _compare_rules(own),
+        ]
+    return parts
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("run", "report"))
-    parser.add_argument("--data-home")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
-    parser.add_argument("--family", choices=SETTINGS, default="HGB")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    if options.command == "run":
-        run(options.data_home, options.sets, options.family, options.seed)
-    report()
-
-
-if __name__ == "__main__":
-    main()
+def _compare_rules(records):
+    lines = []
+    for name, rule in RULES.items():
+        results = np.array([simulate(record, rule) for record in records])
+        saved, regret = results[:, :, 0], results[:, :, 1]
+        shares = (saved.mean(), saved[:, 0].mean())
+        losses = (regret.mean(), regret.mean(axis=1).max(), regret.max())
+        cells = [f"{shares[0]:.1%}", *(f"{loss:.2f}" for loss in losses)]
+        lines.append([name, *cells, f"{shares[1]:.1%}", f"{regret[:, 0].mean():.2f}"])
+    header = ["given up when", "saved", "regret", "worst set", "worst search"]
+    return Table([*header, "saved, grid", "regret, grid"], lines)

@@ -4,12 +4,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from studies.small.policies import OLD, PLAIN, POLICIES
 from sklearn_superior.datasets import list_paper_datasets
-from sklearn_superior.model_selection._statistics import pool
-from studies._page import Heading, Paragraph, Table, as_markdown
-from sklearn_superior.utils._files import write_atomically
+from studies._page import Heading, Paragraph, Table
+from studies._statistics import summarize
+from studies.small.policies import OLD, PLAIN, POLICIES
 
+TITLE = "Early stopping with few validation rows"
 NEW = "refined PLL, 20, σ = 0.5"
 _TWIN = NEW.replace("PLL", "log loss")
 FAMILIES = {"hgb": "HistGradientBoosting", "mlp": "MLP", "cnn": "CNN"}
@@ -106,7 +106,7 @@ def compare_priors(results):
         line = [policy]
         for name in BINS:
             ratios = results.ratios(policy, name, baseline=NEW)
-            summary = pool(np.log(list(ratios.values())))
+            summary = summarize(np.log(list(ratios.values())))
             mean, low, high = np.exp(
                 [summary[k] for k in ("difference", "low", "high")]
             )
@@ -176,11 +176,11 @@ def _quoted(cells):
     return ", ".join(f'"{cell}"' for cell in cells)
 
 
-def make_parts(records):
+def make_parts(records, damaged=()):
     """Return the parts of the page."""
     results = Results(records)
     parts = [
-        Heading(1, "Early stopping with few validation rows"),
+        Heading(1, TITLE),
         Paragraph(
             f"{len(records)} trainings. The numbers beside a rule are the patience and "
             "the scale σ of the prior of the temperature. Log loss on the test part, "
@@ -209,10 +209,3 @@ def make_parts(records):
         Heading(2, "All data sets, each with the most rows that it has"),
         compare_defaults(results),
     ]
-
-
-def write_report(records, path):
-    """Write the page, and return its text."""
-    text = as_markdown(make_parts(records))
-    write_atomically(path, text.encode())
-    return text

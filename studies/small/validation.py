@@ -1,33 +1,23 @@
-"""Study of early stopping by a refined rule with few validation rows.
+"""Early stopping by a refined rule with few validation rows.
 
-Data sets are cut down so that a tenth of the rows, 15 to 1,000, validates. Every
+Data sets are cut down so that a tenth of the rows, 10 to 1,000, validates. Every
 training is followed stage by stage until all policies have stopped. A policy is a rule,
 a patience, and how the temperature of the kept stage is fitted. The first of
-`POLICIES` is what the others are compared with. Run ::
+`POLICIES` is what the others are compared with::
 
-    python -m studies.small.validation run --data-home FOLDER
-    python -m studies.small.validation report
-    python -m studies.small.validation guide
+    python -m studies small run --data-home FOLDER
+    python -m studies small report
 
-in the folder that has the folder ``benchmarks``. Trainings that have a record are not
-done again. FOLDER has the signals of the paper and a folder ``tabular``; see
-``benchmarks/studies/_tables.py``. The report is the file
-``small_validation.md`` and is printed, too. The last command prints the table of
-``doc/choose_then_calibrate.rst``.
+FOLDER has the signals of the paper and a folder ``tabular``; see ``_tables.py``.
+`make_guide_table` makes the table of ``doc/choose_then_calibrate.rst``.
 """
 
-import argparse
-import gzip
-import json
-import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
@@ -35,22 +25,19 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from studies.small.policies import POLICIES, measure
-from studies.small.report import make_guide_table, write_report
-from studies._tables import TABLES, load_table
-from studies.rules.trainings import average_down
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.neural_network import CNNClassifier
+from studies._runner import check_names
+from studies._tables import BUILT_IN, TABLES, load_table
 from studies.paper.protocol import ChannelImputer, flatten, load_windows
-from sklearn_superior.utils._files import write_atomically
+from studies.rules.trainings import average_down
+from studies.small.policies import POLICIES, measure
+from studies.small.report import TITLE, make_parts
 
-RECORDS = Path(__file__).with_suffix(".jsonl.gz")
-BUILT_IN = {
-    "iris": load_iris,
-    "wine": load_wine,
-    "breast_cancer": load_breast_cancer,
-    "digits": load_digits,
-}
+__all__ = ["FIELDS", "QUICK", "TITLE", "load", "make_jobs", "make_parts", "train"]
+
+FIELDS = ("job", "n_rows", "n_classes", "seconds", "stages")
+QUICK = ("iris",)
 SIGNALS = (
     "ble_rssi",
     "tetouan_power",
@@ -78,6 +65,11 @@ class Job:
     n_validation: int
     seed: int
 
+    @property
+    def name(self):
+        """Unique name of the job."""
+        return f"{self.dataset}/{self.family}-{self.n_validation}/seed{self.seed}"
+
 
 @dataclass
 class Parts:
@@ -89,17 +81,14 @@ class Parts:
 
 
 @lru_cache(maxsize=len(SETS))
-def load(name, data_home):
+def load(name, data_home=None):
     """Return the data, and a function from a seed to the rows to draw parts from."""
     if name in SIGNALS:
         windows = load_windows(name, data_home)
         X = average_down(windows.X, _MOST_POINTS).astype(np.float32)
         folds = windows.folds
         return X, windows.y, lambda seed: folds[3 * seed % len(folds)]
-    if name in BUILT_IN:
-        X, y = BUILT_IN[name](return_X_y=True)
-    else:
-        X, y = load_table(name, data_home)
+    X, y = load_table(name, data_home)
 
     def split(seed):
         pool, test = _divide(np.arange(len(y)), y, 0.3, seed)
@@ -123,7 +112,7 @@ def count_seeds(name, n_validation):
     return _N_MORE_SEEDS if n_validation <= most_rows else _N_SEEDS
 
 
-def make_parts(job, data_home):
+def draw_parts(job, data_home=None):
     """Draw the parts of a training.
 
     Rows of classes that the training part lacks are left out of the others.
@@ -161,13 +150,17 @@ def _divide(rows, y, size, seed):
         return train_test_split(rows, test_size=size, random_state=seed)
 
 
-def train_in_stages(job, parts):
+def train_in_stages(job, parts, device="auto"):
     """Yield the probabilities of the validation and the test part after each stage."""
     X, y = dict(parts.X), parts.y["train"]
     if job.family == "cnn":
         head = make_pipeline(ChannelImputer())
         model = CNNClassifier(
-            channels=(32, 16), hidden=64, early_stopping=False, random_state=job.seed
+            channels=(32, 16),
+            hidden=64,
+            early_stopping=False,
+            device=device,
+            random_state=job.seed,
         )
     else:
         X = {name: flatten(part) for name, part in X.items()}
@@ -195,9 +188,15 @@ def _boost(job, X, y):
                 yield proba
 
 
-def train(job, data_home):
+def train(job, data_home=None, device="auto"):
     """Do a job; return its record, ready for JSON."""
-    parts, start = make_parts(job, data_home), time.perf_counter()
+    with warnings.catch_warnings():  # of columns without a value
+        warnings.simplefilter("ignore")
+        return _train(job, data_home, device)
+
+
+def _train(job, data_home, device):
+    parts, start = draw_parts(job, data_home), time.perf_counter()
     y = parts.y["validation"], parts.y["test"]
     running = [
         (
@@ -207,7 +206,7 @@ def train(job, data_home):
         for policy in POLICIES.values()
     ]
     rows = []
-    for proba in train_in_stages(job, parts):
+    for proba in train_in_stages(job, parts, device):
         rows.append(measure(y, proba))
         running = [
             (policy, stopper)
@@ -217,7 +216,7 @@ def train(job, data_home):
         if not running:
             break
     return {
-        "job": vars(job),
+        "job": asdict(job),
         "n_rows": {name: len(part) for name, part in parts.y.items()},
         "n_classes": parts.n_classes,
         "seconds": round(time.perf_counter() - start, 1),
@@ -225,58 +224,18 @@ def train(job, data_home):
     }
 
 
-def run(data_home, minutes):
-    """Do the jobs that have no record, small parts first, as long as there is time."""
-    records, end = read_records(), time.monotonic() + 60 * minutes
-    done = {tuple(record["job"].values()) for record in records}
-    sizes = {name: list_sizes(name, data_home) for name in SETS}
-    for n_val in sorted(set(sum(sizes.values(), []))):
-        for name in (name for name in SETS if n_val in sizes[name]):
-            jobs = [
-                Job(name, family, n_val, seed)
-                for family, sets in FAMILIES.items()
-                if name in sets
-                for seed in range(count_seeds(name, n_val))
-            ]
-            jobs = [job for job in jobs if tuple(vars(job).values()) not in done]
-            if not jobs or time.monotonic() > end:
-                continue
-            with warnings.catch_warnings():  # of columns without a value
-                warnings.simplefilter("ignore")
-                records += [train(job, data_home) for job in jobs]
-            write_records(records)
-            seconds = sum(r["seconds"] for r in records[-len(jobs) :])
-            print(f"{name}, {n_val} rows: {seconds:.0f} s", flush=True)
-
-
-def read_records():
-    """Return the records that are there."""
-    if not RECORDS.exists():
-        return []
-    lines = gzip.decompress(RECORDS.read_bytes()).splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def write_records(records):
-    """Write the file of the records anew, whole or not at all."""
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    write_atomically(RECORDS, gzip.compress(text.encode(), mtime=0))
-
-
-def main(args=None):
-    """Run the command that the arguments give."""
-    parser = argparse.ArgumentParser(prog="python -m studies.small.validation")
-    parser.add_argument("command", choices=["run", "report", "guide"])
-    parser.add_argument("--data-home", help="folder with the data sets")
-    parser.add_argument("--minutes", type=float, default=30, help="of training at most")
-    options = parser.parse_args(args)
-    if options.command == "run":
-        run(options.data_home, options.minutes)
-    elif options.command == "guide":
-        print(make_guide_table(read_records()))
-    else:
-        print(write_report(read_records(), RECORDS.with_name("small_validation.md")))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def make_jobs(datasets=None, estimators=None, *, n_repeats=None, data_home=None, **_):
+    """List the jobs, small parts first; `n_repeats` is the most seeds of a job."""
+    check_names("--datasets", datasets, SETS)
+    check_names("--estimators", estimators, FAMILIES)
+    sizes = {name: list_sizes(name, data_home) for name in datasets or SETS}
+    return [
+        Job(name, family, n_val, seed)
+        for n_val in sorted(set(sum(sizes.values(), [])))
+        for name in sizes
+        for family, sets in FAMILIES.items()
+        for seed in range(min(count_seeds(name, n_val), n_repeats or _N_MORE_SEEDS))
+        if n_val in sizes[name]
+        and name in sets
+        and (estimators is None or family in estimators)
+    ]

@@ -1,7 +1,7 @@
 """Records for the tests."""
 
-from studies.paper.protocol import FIELDS, Job
 from studies._store import RecordStore
+from studies.paper.protocol import FIELDS, Job
 
 
 def contents(folder):

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from studies.__main__ import main
-from studies.rules import FIELDS
-from studies.tests.rules_records import PLAN_FILE, ROOT
 from studies.__main__ import main as replicate
 from studies._store import RecordStore
+from studies.rules import FIELDS
+from studies.tests.rules_records import PLAN_FILE, ROOT
 
 TINY = "--quick --epochs 2 --folds 1 --estimators sgd hgb".split()
 

@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from studies._page import as_markdown
+from studies._store import RecordStore
 from studies.paper.protocol import FIELDS
 from studies.paper.report import make_parts, write_report
-from studies._store import RecordStore
 from studies.tests.paper_records import make_record, make_records
 
 RECORDS = Path(__file__).parents[2] / "doc" / "replication"

@@ -4,12 +4,12 @@ import pickle
 
 import pytest
 
+from sklearn_superior.datasets import list_paper_datasets
 from studies import rules
 from studies._plan import Plan
 from studies._tables import TABLES
 from studies.rules.evidence import SHORT, TARGET
 from studies.tests.rules_records import PLAN
-from sklearn_superior.datasets import list_paper_datasets
 
 
 def test_all_trainings_of_the_plan_are_listed_round_by_round():

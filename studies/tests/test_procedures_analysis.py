@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest
 
+from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.metrics._rules import RULES as PACKAGE_RULES
 from studies._plan import Plan
+from studies._statistics import sign_flip_above, summarize
 from studies.procedures.analysis import (
     RULES,
     Study,
@@ -17,8 +20,6 @@ from studies.procedures.analysis import (
     five_results,
     log_ratio,
     replay,
-    sign_flip_above,
-    summarize,
     tost,
 )
 from studies.tests.procedures_records import (
@@ -35,8 +36,6 @@ from studies.tests.procedures_records import (
     plant,
     plant_nothing,
 )
-from sklearn_superior.early_stopping import EarlyStopper
-from sklearn_superior.metrics._rules import RULES as PACKAGE_RULES
 
 KIND = {
     name: kind

@@ -5,6 +5,14 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from studies._page import (
+    Bullets,
+    Figures,
+    Heading,
+    Table,
+    as_html,
+    as_markdown,
+)
 from studies.procedures.analysis import Study, five_results
 from studies.procedures.answers import (
     answer,
@@ -19,14 +27,6 @@ from studies.tests.procedures_records import (
     make_records,
     number_of,
     plant,
-)
-from studies._page import (
-    Bullets,
-    Figures,
-    Heading,
-    Table,
-    as_html,
-    as_markdown,
 )
 
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from studies._store import RecordStore
 from studies.procedures import FIELDS, descriptions
 from studies.procedures.analysis import (
     KINDS,
@@ -17,7 +18,6 @@ from studies.procedures.tables import show
 from studies.tests.rules_records import ROOT
 from studies.tests.test_claims import expect
 from studies.tests.test_procedures_trainings import PLAN
-from studies._store import RecordStore
 
 RECORDS = ROOT / "doc" / "procedures"
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")

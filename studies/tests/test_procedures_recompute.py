@@ -6,8 +6,10 @@ import sys
 import numpy as np
 import pytest
 
+from studies._statistics import sign_flip_above
+from studies._store import RecordStore
 from studies.procedures import recompute
-from studies.procedures.analysis import five_results, sign_flip_above
+from studies.procedures.analysis import five_results
 from studies.tests.procedures_records import (
     PLAN,
     TEXT,
@@ -16,7 +18,6 @@ from studies.tests.procedures_records import (
     plant,
     plant_nothing,
 )
-from studies._store import RecordStore
 
 KEYS = ("n", "difference", "low", "high", "p", "p_adjusted")
 

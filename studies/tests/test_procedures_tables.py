@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from studies._page import Table
 from studies.procedures import tables
 from studies.procedures.analysis import Study
 from studies.tests.procedures_records import PLAN, make_records, plant
-from studies._page import Table
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
+from sklearn_superior.datasets import make_motion_signals
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.model_selection import StagedSearchCV, sliding_windows
 from studies._plan import Plan
+from studies.paper.protocol import Job
 from studies.procedures import trainings
 from studies.procedures.analysis import REFINED, replay
 from studies.procedures.data import Task
 from studies.tests.rules_records import ROOT
-from sklearn_superior.datasets import make_motion_signals
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.model_selection import StagedSearchCV, sliding_windows
-from studies.paper.protocol import Job
 
 PLAN = Plan.read(ROOT / "benchmarks" / "studies" / "procedures.toml")
 

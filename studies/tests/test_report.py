@@ -5,11 +5,11 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from studies._page import as_markdown
 from studies._report import make_parts, write_report
+from studies._store import RecordStore
 from studies.rules import FIELDS
 from studies.tests.rules_records import PLAN, ROOT, make_record, make_records
-from studies._page import as_markdown
-from studies._store import RecordStore
 
 RECORDS = ROOT / "doc" / "evidence"
 

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from studies._page import Figures, Heading, Table
 from studies.rules.answers import answer, list_limits, sum_up
 from studies.rules.evidence import Evidence
 from studies.tests.rules_records import (
@@ -12,7 +13,6 @@ from studies.tests.rules_records import (
     make_records,
     make_table_records,
 )
-from studies._page import Figures, Heading, Table
 
 
 def test_six_sentences_sum_it_up():

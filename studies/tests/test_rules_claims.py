@@ -2,12 +2,12 @@
 
 import pytest
 
+from studies._store import RecordStore
 from studies.rules import FIELDS
 from studies.rules.evidence import BASELINE, REFINED, Evidence, Policy
 from studies.rules.policies import DEFAULT, FORMER, describe_policies
 from studies.rules.questions import show
 from studies.tests.rules_records import PLAN, ROOT
-from studies._store import RecordStore
 
 RECORDS = ROOT / "doc" / "evidence"
 LARGEST = "accuracy_then_brier"  # the choice of the largest penalty

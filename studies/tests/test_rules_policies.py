@@ -2,6 +2,7 @@
 
 import pytest
 
+from studies._page import Table
 from studies.rules.evidence import Evidence, Policy
 from studies.rules.policies import (
     PATIENCES,
@@ -10,7 +11,6 @@ from studies.rules.policies import (
     list_policies,
 )
 from studies.tests.rules_records import PLAN, make_records
-from studies._page import Table
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from studies._page import Table
 from studies.rules import questions
 from studies.rules.evidence import PENALTIES, Evidence
 from studies.tests.rules_records import PLAN, make_records
-from studies._page import Table
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from sklearn_superior.model_selection import compare_stopping_rules
+from studies.paper.protocol import Job
 from studies.rules.evidence import as_trajectory
 from studies.rules.trainings import (
     FIELDS,
@@ -12,8 +14,6 @@ from studies.rules.trainings import (
     train,
 )
 from studies.tests.rules_records import DATA, PLAN
-from sklearn_superior.model_selection import compare_stopping_rules
-from studies.paper.protocol import Job
 
 
 @pytest.mark.parametrize("estimator", ["mlp", "sgd", "hgb", "cnn_relu"])

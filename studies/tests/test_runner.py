@@ -11,12 +11,12 @@ from dataclasses import asdict
 from threading import Thread
 
 import pytest
-
 from sklearn_superior.replication import _protocol
+
 from studies.__main__ import main
-from studies.paper.protocol import FIELDS, Job, load_windows, train
 from studies._runner import run
 from studies._store import RecordStore
+from studies.paper.protocol import FIELDS, Job, load_windows, train
 from studies.tests.paper_records import contents
 
 TINY = "run --datasets synthetic --estimators hgb --epochs 2 --folds 6".split()

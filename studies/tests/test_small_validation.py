@@ -7,7 +7,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import f1_score, log_loss
 
-from studies.small import validation
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import fit_temperature, get_scorer
+from sklearn_superior.model_selection._statistics import pool
 from studies.small.policies import (
     OLD,
     PLAIN,
@@ -26,9 +28,6 @@ from studies.small.report import (
     of_kind,
 )
 from studies.small.validation import Job, make_parts, read_records, train
-from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.metrics import fit_temperature, get_scorer
-from sklearn_superior.model_selection._statistics import pool
 
 GUIDE = Path(__file__).parent.parent / "doc" / "choose_then_calibrate.rst"
 FEW, *MORE = BINS

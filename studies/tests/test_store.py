@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from studies.paper.protocol import Job
 from studies._store import RecordStore, lock, pack, unpack
+from studies.paper.protocol import Job
 from studies.tests.paper_records import make_record
 
 RECORDS = [make_record("ble_rssi", "brier", fold, 0.1) for fold in range(5)]

@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from studies._report import Answer
 from studies._page import Paragraph
+from studies._report import Answer
 
 FIELDS = ("job", "score")
 NAMES = {"tree": "decision tree"}
