@@ -25,7 +25,6 @@ KINDS = dict(zip(MODELS, (TABLES, BINARY, SIGNALS, AT_RANDOM, TUNED), strict=Tru
 N_ROUNDS = {"tables": 2, "binary": 2, "signals": 2, "at_random": 1, "tuned": 1}
 TEXT = f"""
 title = "Which procedure?"
-functions = "studies.procedures"
 questions = ["One?", "Two?", "Three?", "Four?", "Five?"]
 margin = 0.5
 seen = ["table_9"]
@@ -44,7 +43,7 @@ max_iter = 5
 folds = 1
 rounds = {N_ROUNDS[kind]}
 """
-PLAN = Plan("procedures", TEXT)
+PLAN = Plan(TEXT)
 
 # Of a model and a fold; they cancel out in the mean of a data set.
 _MODELS = {"hgb": 1, "lightgbm": -1, "mlp": 0, "cnn": 0}

@@ -3,12 +3,10 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from studies._plan import Plan
 from studies.paper.protocol import Job
 
-ROOT = Path(__file__).parents[3]
-PLAN_FILE = ROOT / "benchmarks" / "studies" / "rules.toml"
-PLAN = Plan.read(PLAN_FILE)
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "studies" / "records"  # a distribution has none
 DATA = ROOT.parent / "shared" / "data"
 
 

@@ -22,6 +22,7 @@ from studies._page import (
     signed,
     write_pages,
 )
+from studies.tests.rules_records import ROOT
 
 PARTS = [
     Heading(2, "Is 1 < 2?"),
@@ -65,18 +66,21 @@ def test_numbers_have_a_sign_and_missing_ones_a_dash():
     assert interval(math.nan, math.nan) == "–"
 
 
-def test_files_of_the_package_are_read_as_utf_8():
+def test_files_are_read_as_utf_8():
     """Whatever the encoding of the machine is."""
     code = (
-        "from sklearn_superior.replication import _page, _results;"
+        "from studies import _page, rules;"
+        "from studies.paper import report, results;"
         "_page.as_html('title', []);"
-        "_results.read_paper_tables()"
+        "results.read_paper_tables()"
     )
-    modules = ["datasets._download", "replication._page", "replication._results"]
     options = ["-X", "warn_default_encoding"]
-    for module in modules:
-        options += ["-W", f"error::EncodingWarning:sklearn_superior.{module}"]
+    for module in ("_page", "_plan", "paper.report", "paper.results"):
+        options += ["-W", f"error::EncodingWarning:studies.{module}"]
     run = subprocess.run(
-        [sys.executable, *options, "-c", code], capture_output=True, text=True
+        [sys.executable, *options, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from sklearn_superior.datasets import list_paper_datasets
+from studies._store import RecordStore
 from studies.paper.results import (
     collect,
     make_rows,
@@ -12,6 +14,7 @@ from studies.paper.results import (
     read_paper_tables,
 )
 from studies.tests.paper_records import make_record, make_records
+from studies.tests.rules_records import RECORDS
 
 
 def test_rows_compare_a_penalized_rule_with_its_plain_form():
@@ -71,3 +74,35 @@ def test_the_tables_of_the_paper():
     ]
     key = ("correlation", "walking_user_identification", "ES")
     assert list(tables[key].values()) == [0.957, 0.969, 0.837, 0.9]
+
+
+@pytest.mark.skipif(not RECORDS.exists(), reason="no records beside the package")
+def test_the_path_of_the_recorded_replication():
+    """Reproduced from the committed records, without training."""
+    records, damaged = RecordStore(RECORDS / "paper").load_all()
+    assert not damaged
+    networks = [
+        e for e in collect(records) if e.estimator == "cnn" and e.status == "complete"
+    ]
+    assert len(networks) == 7
+    gains = []
+    for experiment in networks:
+        for rule, compared in experiment.comparisons.items():
+            path = compared.penalty_path(rule)
+            assert all(np.diff([row["validation_error"] for row in path]) <= 1e-6)
+            by_penalty = {row["penalty"]: row for row in path}
+            # The ends are the choices that the report is made of.
+            summary = {
+                (row["rule"], row["selection"]): row
+                for row in compared.summary(baseline=rule)
+            }
+            for penalty, name in [("0", rule), ("paper", f"penalized_{rule}")]:
+                mean = summary[name, "CP"]["mean"]
+                assert by_penalty[penalty]["test_score"] == pytest.approx(
+                    mean, abs=1e-3
+                )
+            gains.append(
+                by_penalty["inf"]["test_score"] - by_penalty["paper"]["test_score"]
+            )
+    # More F1 with the largest penalty than with the paper's, on average.
+    assert np.mean(gains) > 0

@@ -5,11 +5,11 @@ import pickle
 import pytest
 
 from sklearn_superior.datasets import list_paper_datasets
-from studies import rules
 from studies._plan import Plan
 from studies._tables import TABLES
+from studies.rules import PLAN
 from studies.rules.evidence import SHORT, TARGET
-from studies.tests.rules_records import PLAN
+from studies.rules.trainings import NAMES
 
 
 def test_all_trainings_of_the_plan_are_listed_round_by_round():
@@ -26,8 +26,7 @@ def test_the_plan_names_only_what_there_is():
     known = {d.name for d in list_paper_datasets()}
     assert set(PLAN["data"]["signals"]["sets"]) < known
     assert set(PLAN["data"]["tables"]["sets"]) == set(TABLES)
-    assert set(PLAN.estimators) == set(rules.NAMES)
-    assert PLAN.functions is rules
+    assert set(PLAN.estimators) == set(NAMES)
 
 
 def test_arguments_cut_the_plan_down():
@@ -50,7 +49,7 @@ def test_data_that_are_not_planned_count_as_signals():
     ("datasets", "estimators", "message"),
     [
         (["glass", "wisdm_phone_accel"], None, "--datasets.*vowel.*Got wisdm"),
-        (None, ["svm"], "--estimators of rules.*xgboost.*Got svm"),
+        (None, ["svm"], "--estimators.*xgboost.*Got svm"),
     ],
 )
 def test_names_that_are_not_in_the_plan_are_refused(datasets, estimators, message):
@@ -60,7 +59,7 @@ def test_names_that_are_not_in_the_plan_are_refused(datasets, estimators, messag
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("title = 1", "It lacks .*functions"), ("title =", "must be a file of TOML")],
+    [("title = 1", "It lacks .*questions"), ("title =", "must be a file of TOML")],
 )
 def test_a_plan_that_is_not_complete_is_refused(tmp_path, text, message):
     path = tmp_path / "plan.toml"

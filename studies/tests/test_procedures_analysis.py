@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import binom, kstest
 
 from sklearn_superior.early_stopping import EarlyStopper
-from sklearn_superior.metrics._rules import RULES as PACKAGE_RULES
 from studies._plan import Plan
 from studies._statistics import sign_flip_above, summarize
 from studies.procedures.analysis import (
@@ -29,7 +28,6 @@ from studies.tests.procedures_records import (
     SIGNALS,
     TABLES,
     TEXT,
-    VALIDATION,
     make_failure,
     make_record,
     make_records,
@@ -77,18 +75,6 @@ def units_of(effect, names):
 )
 def test_rules_choose_the_stages_that_were_planted(rule, stage):
     assert choose(make_record("table_1", "hgb"), rule) == stage
-
-
-def test_penalties_are_those_of_the_package():
-    record = make_record("table_1", "hgb")
-    for c in (2, 3, 30):
-        record["n_classes"] = c
-        for name in ("log_loss", "brier"):
-            penalty = PACKAGE_RULES[name].penalty("paper", c)
-            losses = np.add(
-                VALIDATION[name], penalty * np.array(VALIDATION["errors"]) / 100
-            )
-            assert choose(record, f"penalized_{name}") == np.argmin(losses)
 
 
 def test_ties_are_broken_by_the_log_loss_and_then_by_the_first():
@@ -403,5 +389,5 @@ def test_without_records_there_is_no_result():
 
 
 def test_the_margin_is_that_of_the_plan():
-    narrow = Plan("procedures", TEXT.replace("margin = 0.5", "margin = 0.01"))
+    narrow = Plan(TEXT.replace("margin = 0.5", "margin = 0.01"))
     assert not five_results(narrow, make_records(plant))[3]["holds"]

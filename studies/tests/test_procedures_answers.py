@@ -214,7 +214,7 @@ def test_limits_say_what_is_missing():
 
 def test_limits_say_what_was_cut():
     text = "most_rows = 7\nmost_test_rows = 8\nmost_tuned_rows = 9\nmost_points = 32\n"
-    plan = type(PLAN)("procedures", text + PLAN.text)
+    plan = type(PLAN)(text + PLAN.text)
     limits = " ".join(list_limits(Study(plan, make_records(plant))))
     assert "to 7 rows to train on and 8 to test on, for tuned models to 9" in limits
     assert "longer than 32 points" in limits

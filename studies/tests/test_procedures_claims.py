@@ -5,7 +5,7 @@ import math
 import pytest
 
 from studies._store import RecordStore
-from studies.procedures import FIELDS, descriptions
+from studies.procedures import FIELDS, PLAN, descriptions
 from studies.procedures.analysis import (
     KINDS,
     LAST,
@@ -15,18 +15,16 @@ from studies.procedures.analysis import (
 from studies.procedures.answers import show_p
 from studies.procedures.recompute import recompute
 from studies.procedures.tables import show
-from studies.tests.rules_records import ROOT
-from studies.tests.test_claims import expect
-from studies.tests.test_procedures_trainings import PLAN
+from studies.tests.rules_records import RECORDS
+from studies.tests.test_rules_claims import expect
 
-RECORDS = ROOT / "doc" / "procedures"
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
-PAGES = ("README.md", "doc/faq.rst", "doc/replication.rst")
+PAGES = ("README.md", "doc/faq.rst", "doc/evidence.rst")
 
 
 @pytest.fixture(scope="module")
 def study():
-    return Study(PLAN, RecordStore(RECORDS, FIELDS).load_all()[0])
+    return Study(PLAN, RecordStore(RECORDS / "procedures", FIELDS).load_all()[0])
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +75,9 @@ def test_the_default_of_early_stopping(results):
     row = results["H3"]
     shares = [100 * math.expm1(row[k] / 100) for k in ("difference", "low", "high")]
     text = "{:+.0f} % ({:+.0f} to {:+.0f})".format(*shares).replace("-", "−")
-    for path in ("README.md", "doc/replication.rst"):
+    for path in ("README.md", "doc/evidence.rst"):
         expect(path, text)
-    expect("doc/replication.rst", f"lower on {row['n_down']} of {row['n']} units")
+    expect("doc/evidence.rst", f"lower on {row['n_down']} of {row['n']} units")
     expect("README.md", f"on {results['H5']['n_down']} of {results['H5']['n']} new")
 
 
@@ -99,7 +97,7 @@ def test_the_last_stage(study):
 
 def test_how_much_was_done(study):
     hours = sum(record["seconds"] for record in study.records) / 3600
-    expect("doc/replication.rst", f"{len(study.records)} trainings, {hours:.1f} hours")
+    expect("doc/evidence.rst", f"{len(study.records)} trainings, {hours:.1f} hours")
     assert study.missing == []
     assert len(study.folds) == 3
     assert not study.failures

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from studies.procedures import PLAN
 from studies.procedures.data import _thinned, load
 from studies.tests.rules_records import DATA
-from studies.tests.test_procedures_trainings import PLAN
 
 needs_data = pytest.mark.skipif(
     not (DATA / "study2").exists(), reason="needs the data of the study"

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, log_loss
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from sklearn_superior.datasets import make_motion_signals
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.model_selection import StagedSearchCV, sliding_windows
 from studies._plan import Plan
 from studies.paper.protocol import Job
-from studies.procedures import trainings
+from studies.procedures import PLAN, trainings
 from studies.procedures.analysis import REFINED, replay
 from studies.procedures.data import Task
-from studies.tests.rules_records import ROOT
-
-PLAN = Plan.read(ROOT / "benchmarks" / "studies" / "procedures.toml")
 
 
 @pytest.fixture
@@ -64,7 +61,11 @@ def _check_record(job, task):
     assert json.loads(json.dumps(record)) == record
     ways, (train, test) = record["ways"], task.folds[job.fold]
     estimator = trainings.make_estimator(job, task)
-    options = trainings._Training(PLAN, job, None).options
+    options = {"random_state": job.seed}
+    if task.groups is not None:
+        n = min(10, len(np.unique(task.groups[train])))
+        cv = StratifiedGroupKFold(n, shuffle=True, random_state=job.seed)
+        options["validation_split"] = cv
     groups = None if task.groups is None else task.groups[train]
     models = {
         "default": EarlyStoppingClassifier(estimator, **options, **trainings.DEFAULT),
@@ -101,7 +102,7 @@ def _check_record(job, task):
 def test_the_tuned_arm(table):
     pytest.importorskip("lightgbm")
     settings = PLAN.settings | {"grid": {"num_leaves": [4, 15]}}
-    plan = Plan("procedures", PLAN.text)
+    plan = Plan(PLAN.text)
     vars(plan)["settings"] = settings
     record = trainings.train(plan, Job("x_tuned", "tuned", "log_loss", 20, 0, 0))
     assert record["problem"] is None

@@ -5,14 +5,10 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from studies._page import Figures, Heading, Table
+from studies.rules import PLAN
 from studies.rules.answers import answer, list_limits, sum_up
 from studies.rules.evidence import Evidence
-from studies.tests.rules_records import (
-    PLAN,
-    make_record,
-    make_records,
-    make_table_records,
-)
+from studies.tests.rules_records import make_record, make_records, make_table_records
 
 
 def test_six_sentences_sum_it_up():

@@ -3,20 +3,19 @@
 import pytest
 
 from studies._store import RecordStore
-from studies.rules import FIELDS
+from studies.rules import FIELDS, PLAN
 from studies.rules.evidence import BASELINE, REFINED, Evidence, Policy
 from studies.rules.policies import DEFAULT, FORMER, describe_policies
 from studies.rules.questions import show
-from studies.tests.rules_records import PLAN, ROOT
+from studies.tests.rules_records import RECORDS, ROOT
 
-RECORDS = ROOT / "doc" / "evidence"
 LARGEST = "accuracy_then_brier"  # the choice of the largest penalty
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
 
 
 @pytest.fixture(scope="module")
 def evidence():
-    return Evidence(PLAN, RecordStore(RECORDS, FIELDS).load_all()[0])
+    return Evidence(PLAN, RecordStore(RECORDS / "rules", FIELDS).load_all()[0])
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +54,20 @@ def apart(contrast, *choices):
 def test_how_much_was_done(evidence):
     n_planned = len(PLAN.make_jobs())
     expect(
-        "doc/replication.rst",
+        "doc/evidence.rst",
         f"{len(evidence.records)} of {n_planned:,} planned trainings",
     )
 
 
-@pytest.mark.parametrize("path", ["doc/replication.rst", "doc/evidence/evidence.md"])
+@pytest.mark.parametrize(
+    "path", ["doc/evidence.rst", "studies/records/rules/report.md"]
+)
 def test_what_was_known_before_is_said(path):
     expect(path, "seven signal sets had been analysed before the plan was written")
     expect(path, "report was looked at once before")
 
 
-@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/replication.rst"])
+@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/evidence.rst"])
 def test_choosing_does_not_beat_the_last_stage(evidence, contrast, path):
     key, loss = evidence.worst_last_stage()
     assert key == ("shuttle", "hgb", "log_loss")
@@ -81,19 +82,19 @@ def test_choosing_does_not_beat_the_last_stage(evidence, contrast, path):
     assert 0.6 < row["p_value"] < 0.65
 
 
-@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/replication.rst"])
+@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/evidence.rst"])
 def test_gains_of_refined_pbs_are_told_apart_for_signals_and_tables(contrast, path):
     pair = (REFINED, BASELINE)
     expect(path, apart(contrast, *pair), f"{contrast(*pair)} over all")
 
 
-@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/replication.rst"])
+@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/evidence.rst"])
 def test_gains_of_pbs_are_told_apart_for_signals_and_tables(contrast, path):
     pair = ("penalized_brier", "brier")
     expect(path, apart(contrast, *pair), f"{contrast(*pair)} over all")
 
 
-@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/replication.rst"])
+@pytest.mark.parametrize("path", ["doc/faq.rst", "doc/evidence.rst"])
 def test_macro_f1_as_the_rule_has_its_row(contrast, path):
     expect(
         path,
@@ -103,13 +104,13 @@ def test_macro_f1_as_the_rule_has_its_row(contrast, path):
 
 def test_adjusted_p_values_are_those_of_the_table(evidence):
     values = [row["p_holm"] for row in evidence.planned_contrasts()]
-    expect("doc/replication.rst", f"{min(values):.3f} to {max(values):.3f}")
+    expect("doc/evidence.rst", f"{min(values):.3f} to {max(values):.3f}")
 
 
 def test_refined_pll_beside_pbs_with_their_patience(contrast, policies):
     share = 100 * policies[DEFAULT]["share"]
     expect(
-        "doc/replication.rst",
+        "doc/evidence.rst",
         apart(contrast, DEFAULT, FORMER),
         f"{share:.0f} % of the budget",
     )
@@ -137,14 +138,14 @@ def test_kinds_of_models_in_the_report_of_the_guide(contrast):
         for rule in (REFINED, "penalized_brier")
         for family in ("convolutional network", "multilayer perceptron")
     ]
-    expect("doc/replication.rst", *sentences)
+    expect("doc/evidence.rst", *sentences)
 
 
 def test_regrets_of_the_guide(evidence, policies):
     worst = {rule: 100 * max(of.values()) for rule, of in evidence.regrets().items()}
     refined = [worst[rule] for rule in worst if rule.startswith("refined")]
     expect(
-        "doc/replication.rst",
+        "doc/evidence.rst",
         f"refined rules lose {min(refined):.1f} to {max(refined):.1f} points",
         f"macro F1 {worst['f1_macro']:.1f}, accuracy {worst['accuracy']:.1f}, the last "
         f"stage {worst['last']:.1f}, PBS {worst['penalized_brier']:.1f}, the log loss "
@@ -158,7 +159,7 @@ def test_regrets_of_the_guide(evidence, policies):
 
 def test_penalties_of_refined_rules(contrast):
     expect(
-        "doc/replication.rst",
+        "doc/evidence.rst",
         apart(contrast, REFINED, "refined_brier"),
         apart(contrast, "refined_penalized_log_loss", "refined_log_loss"),
         contrast(REFINED, "smoothed_accuracy"),
@@ -167,12 +168,12 @@ def test_penalties_of_refined_rules(contrast):
 
 
 def test_the_first_of_equal_stages_makes_accuracy_look_bad():
-    evidence = Evidence(PLAN, RecordStore(RECORDS, FIELDS).load_all()[0])
+    evidence = Evidence(PLAN, RecordStore(RECORDS / "rules", FIELDS).load_all()[0])
     for comparison in evidence.comparisons.values():
         for trajectory in comparison.trajectories:
             trajectory.tie_scores = None
     lost = 100 * max(evidence.regrets()["accuracy"].values())
-    expect("doc/evidence/evidence.md", f"accuracy lost {lost:.1f} points")
+    expect("studies/records/rules/report.md", f"accuracy lost {lost:.1f} points")
 
 
 # Figures of the analysis that the defaults rest on, made independently of this code.

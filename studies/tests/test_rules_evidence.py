@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from studies.rules import PLAN
 from studies.rules.evidence import (
     PENALTIES,
     SHARE,
@@ -15,7 +16,6 @@ from studies.rules.evidence import (
     name_of,
 )
 from studies.tests.rules_records import (
-    PLAN,
     SETS,
     make_record,
     make_records,

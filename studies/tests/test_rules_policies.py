@@ -3,6 +3,7 @@
 import pytest
 
 from studies._page import Table
+from studies.rules import PLAN
 from studies.rules.evidence import Evidence, Policy
 from studies.rules.policies import (
     PATIENCES,
@@ -10,7 +11,7 @@ from studies.rules.policies import (
     describe_policies,
     list_policies,
 )
-from studies.tests.rules_records import PLAN, make_records
+from studies.tests.rules_records import make_records
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from studies._page import Table
-from studies.rules import questions
+from studies.rules import PLAN, questions
 from studies.rules.evidence import PENALTIES, Evidence
-from studies.tests.rules_records import PLAN, make_records
+from studies.tests.rules_records import make_records
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 
 from sklearn_superior.model_selection import compare_stopping_rules
 from studies.paper.protocol import Job
+from studies.rules import PLAN
 from studies.rules.evidence import as_trajectory
 from studies.rules.trainings import (
     FIELDS,
@@ -13,7 +14,7 @@ from studies.rules.trainings import (
     make_estimator,
     train,
 )
-from studies.tests.rules_records import DATA, PLAN
+from studies.tests.rules_records import DATA
 
 
 @pytest.mark.parametrize("estimator", ["mlp", "sgd", "hgb", "cnn_relu"])

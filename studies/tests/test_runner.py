@@ -11,22 +11,22 @@ from dataclasses import asdict
 from threading import Thread
 
 import pytest
-from sklearn_superior.replication import _protocol
 
+from studies import paper
 from studies.__main__ import main
 from studies._runner import run
 from studies._store import RecordStore
-from studies.paper.protocol import FIELDS, Job, load_windows, train
+from studies.paper import protocol
+from studies.paper.protocol import FIELDS, Job, train
 from studies.tests.paper_records import contents
+from studies.tests.rules_records import ROOT
 
-TINY = "run --datasets synthetic --estimators hgb --epochs 2 --folds 6".split()
+TINY = "paper run --datasets synthetic --estimators hgb --epochs 2 --folds 6".split()
 JOB = Job("synthetic", "hgb", "log_loss", 2, 0, 0)
-PAPER = {"load": load_windows, "train": train}
 
 
 def command(folder):
-    module = "sklearn_superior.replication"
-    return [sys.executable, "-m", module, *TINY, "--folder", str(folder)]
+    return [sys.executable, "-m", "studies", *TINY, "--folder", str(folder)]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def finished(tmp_path_factory):
 
 def test_networks_of_both_losses_start_from_the_same_seed(tmp_path):
     pytest.importorskip("torch")
-    args = "run --datasets synthetic --epochs 1 --folds 1".split()
+    args = "paper run --datasets synthetic --epochs 1 --folds 1".split()
     assert main([*args, "--folder", str(tmp_path)]) == 0
     brier, log_loss = contents(tmp_path).values()
     assert (brier["job"]["loss"], log_loss["job"]["loss"]) == ("brier", "log_loss")
@@ -50,7 +50,10 @@ def test_killed_runs_resume_to_the_same_records(finished, tmp_path):
     n_killed = 0
     for _ in range(3):
         process = subprocess.Popen(
-            command(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command(tmp_path),
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         before = len(contents(tmp_path))
         deadline = time.monotonic() + 60
@@ -62,7 +65,7 @@ def test_killed_runs_resume_to_the_same_records(finished, tmp_path):
     assert n_killed >= 2
     n_kept = len(contents(tmp_path))
     assert n_kept >= 2
-    finish = subprocess.run(command(tmp_path), capture_output=True, text=True)
+    finish = subprocess.run(command(tmp_path), cwd=ROOT, capture_output=True, text=True)
     assert finish.returncode == 0, finish.stderr
     assert f"{n_kept} of 6 trainings are done already" in finish.stdout
     assert contents(tmp_path) == contents(finished)
@@ -71,7 +74,7 @@ def test_killed_runs_resume_to_the_same_records(finished, tmp_path):
 
 def test_two_runs_at_once_train_each_job_once(finished, tmp_path):
     runs = [
-        subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(command(tmp_path), cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     outputs = [process.communicate(timeout=120)[0] for process in runs]
@@ -94,11 +97,11 @@ with RecordStore(sys.argv[1]).claim(Job("synthetic", "hgb", "log_loss", 2, 0, 0)
 
 def test_a_run_waits_for_another_and_takes_over_when_that_is_killed(tmp_path, capsys):
     args = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(args, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "claimed\n"
         thread = Thread(target=lambda: (time.sleep(2), other.kill()))
         thread.start()
-        assert run([JOB], RecordStore(tmp_path, FIELDS), **PAPER) == 0
+        assert run(paper, [JOB], RecordStore(tmp_path, FIELDS)) == 0
         thread.join()
     out = capsys.readouterr().out
     assert "1 trainings are being done by another run" in out
@@ -106,9 +109,12 @@ def test_a_run_waits_for_another_and_takes_over_when_that_is_killed(tmp_path, ca
     assert len(contents(tmp_path)) == 1
 
 
-def test_a_run_does_not_do_what_another_has_finished_meanwhile(tmp_path, capsys):
+def test_a_run_does_not_do_what_another_has_finished_meanwhile(
+    tmp_path, capsys, monkeypatch
+):
     store = RecordStore(tmp_path, FIELDS)
     record = train(JOB)
+    monkeypatch.setattr(paper, "train", None)  # would fail
 
     def finish_elsewhere():
         time.sleep(1)
@@ -117,7 +123,7 @@ def test_a_run_does_not_do_what_another_has_finished_meanwhile(tmp_path, capsys)
     with store.claim(JOB):
         thread = Thread(target=finish_elsewhere)
         thread.start()
-        assert run([JOB], store, load=load_windows, train=None) == 0
+        assert run(paper, [JOB], store) == 0
         thread.join()
     assert "by another run" in capsys.readouterr().out
 
@@ -133,7 +139,7 @@ def test_what_is_lost_of_a_damaged_file_is_done_again(finished, tmp_path, capsys
 
 
 def test_nothing_is_done_twice(finished, monkeypatch, capsys):
-    monkeypatch.setattr(_protocol, "train", None)  # would fail
+    monkeypatch.setattr(paper, "train", None)  # would fail
     assert main([*TINY, "--folder", str(finished)]) == 0
     assert "6 of 6 trainings are done already" in capsys.readouterr().out
 
@@ -144,7 +150,7 @@ def test_a_failure_is_reported_and_the_others_are_done(tmp_path, monkeypatch, ca
             raise RuntimeError("no luck")
         return train(job, *args)
 
-    monkeypatch.setattr(_protocol, "train", fail_once)
+    monkeypatch.setattr(paper, "train", fail_once)
     assert main([*TINY, "--folder", str(tmp_path)]) == 1
     out, err = capsys.readouterr()
     assert "no luck" in out
@@ -156,8 +162,10 @@ def test_a_data_set_that_is_missing_is_left_out(tmp_path, capsys, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("offline")
 
-    monkeypatch.setattr(_protocol, "fetch_paper_dataset", fail)
-    args = "run --datasets ble_rssi synthetic --estimators hgb --epochs 2 --folds 1"
+    monkeypatch.setattr(protocol, "fetch_paper_dataset", fail)
+    args = (
+        "paper run --datasets ble_rssi synthetic --estimators hgb --epochs 2 --folds 1"
+    )
     assert main([*args.split(), "--folder", str(tmp_path)]) == 1
     assert "ble_rssi is left out: offline" in capsys.readouterr().out
     assert len(contents(tmp_path)) == 1

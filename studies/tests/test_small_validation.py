@@ -1,7 +1,5 @@
 """The study of few validation rows: its trainings, and what the guide says of them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -9,15 +7,10 @@ from sklearn.metrics import f1_score, log_loss
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import fit_temperature, get_scorer
-from sklearn_superior.model_selection._statistics import pool
-from studies.small.policies import (
-    OLD,
-    PLAIN,
-    POLICIES,
-    fit_smoothed,
-    macro_f1,
-    mean_log_loss,
-)
+from studies._statistics import summarize
+from studies._store import RecordStore
+from studies.small import validation
+from studies.small.policies import OLD, PLAIN, POLICIES, fit_smoothed
 from studies.small.report import (
     BINS,
     KINDS,
@@ -27,15 +20,18 @@ from studies.small.report import (
     make_guide_table,
     of_kind,
 )
-from studies.small.validation import Job, make_parts, read_records, train
+from studies.small.validation import FIELDS, Job, draw_parts, train
+from studies.tests.rules_records import RECORDS, ROOT
 
-GUIDE = Path(__file__).parent.parent / "doc" / "choose_then_calibrate.rst"
+GUIDE = ROOT / "doc" / "choose_then_calibrate.rst"
 FEW, *MORE = BINS
 
 
 @pytest.fixture(scope="module")
 def records():
-    return read_records()
+    if not RECORDS.exists():
+        pytest.skip("no records here")
+    return RecordStore(RECORDS / "small", FIELDS).load_all()[0]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +52,7 @@ def test_a_policy_keeps_and_ships_what_the_package_does(
 ):
     n_validation = 15 if dataset == "breast_cancer" else 10
     job = Job(dataset, "hgb", n_validation, 0)
-    parts = make_parts(job, None)
+    parts = draw_parts(job, None)
     record = train(job, None)
     model = EarlyStoppingClassifier(
         HistGradientBoostingClassifier(max_iter=200, random_state=0),
@@ -94,33 +90,13 @@ def test_smoothed_labels_are_rows_of_every_class_with_small_weights():
     assert fit_smoothed(y, proba) == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_measures_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    y, proba = rng.integers(4, size=30), rng.dirichlet(np.ones(5), size=30)
-    assert macro_f1(y, proba) == pytest.approx(
-        f1_score(y, proba.argmax(axis=1), average="macro")
-    )
-    mixed = 0.9 * proba + 0.1 / 5
-    labels = np.arange(5)
-    assert mean_log_loss(y, proba) == pytest.approx(log_loss(y, proba, labels=labels))
-    assert mean_log_loss(y, proba, 0.1) == pytest.approx(
-        log_loss(y, mixed, labels=labels)
-    )
-
-
-def test_the_committed_report_is_that_of_the_records(records, tmp_path):
-    path = small_validation.RECORDS.with_name("small_validation.md")
-    text = small_validation.write_report(records, tmp_path / "report.md")
-    assert path.read_text() == text
-
-
 def test_boosting_in_chunks_is_boosting_in_one_go():
     job = Job("iris", "hgb", 10, 0)
-    parts = make_parts(job, None)
+    parts = draw_parts(job, None)
     model = HistGradientBoostingClassifier(
         max_iter=90, early_stopping=False, random_state=0
     ).fit(parts.X["train"], parts.y["train"])
-    stages = small_validation.train_in_stages(job, parts)
+    stages = validation.train_in_stages(job, parts)
     for expected, (_, test) in zip(
         model.staged_predict_proba(parts.X["test"]), stages, strict=False
     ):
@@ -158,14 +134,14 @@ def test_the_guide_says_what_other_priors_do(results, guide):
 
     worse = []
     for scale in ("1", "0.7"):
-        summary = pool(np.log(list(against_default(scale, FEW).values())))
+        summary = summarize(np.log(list(against_default(scale, FEW).values())))
         assert summary["low"] > 0
         worse.append(percent(np.exp(summary["difference"])))
     assert f"are worse than the default, σ = 0.5, by {worse[0]} % and {worse[1]} %" in (
         guide
     )
     for name in BINS:
-        summary = pool(np.log(list(against_default("0.3", name).values())))
+        summary = summarize(np.log(list(against_default("0.3", name).values())))
         assert summary["low"] <= 0 <= summary["high"]
     ratios = against_default("0.3", FEW)
     assert min(ratios, key=ratios.get) == "digits"
@@ -205,7 +181,7 @@ def test_the_guide_compares_the_default_with_the_log_loss(results, guide):
         ratio = geometric_mean(results.ratios(refined, name, baseline=NEW))
         assert 0.985 < ratio < 1
     assert "lower by 1 % or less" in guide
-    plain = pool(np.log(list(results.ratios(PLAIN, FEW, baseline=NEW).values())))
+    plain = summarize(np.log(list(results.ratios(PLAIN, FEW, baseline=NEW).values())))
     assert plain["low"] < 0 < plain["high"]
     loss_of_f1 = results.gain_in_f1(NEW, FEW) - results.gain_in_f1(PLAIN, FEW)
     assert f"Its macro F1 is {loss_of_f1:.1f} points lower" in guide

@@ -12,6 +12,7 @@ import pytest
 from studies._store import RecordStore, lock, pack, unpack
 from studies.paper.protocol import Job
 from studies.tests.paper_records import make_record
+from studies.tests.rules_records import ROOT
 
 RECORDS = [make_record("ble_rssi", "brier", fold, 0.1) for fold in range(5)]
 
@@ -139,7 +140,10 @@ def test_threads_take_turns(tmp_path):
 
 def start(code, *args):
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, args)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *map(str, args)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
