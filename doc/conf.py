@@ -5,7 +5,8 @@ import re
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the studies
 os.environ.setdefault("KERAS_BACKEND", "torch")
 # The examples are small; several threads only get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
