@@ -28,7 +28,6 @@ SHARED = {
     "metrics._rules",
     "metrics._reduce",
     "early_stopping._training",
-    "model_selection._statistics",
 }
 
 
