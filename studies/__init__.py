@@ -24,9 +24,8 @@ They are not installed. In the folder that has this one::
 ``train(job, data_home, device)``
     does a training and returns its record, ready for JSON: its ``job``, its ``seconds``
     and the other ``FIELDS``;
-``make_parts(records, damaged)``
-    turns records into the parts of a page; ``damaged`` are the files that cannot be
-    read as a whole.
+``make_parts(records)``
+    turns records into the parts of a page.
 
 It is listed in ``__main__.py``. The runner, the store of records and the page are the
 same for all. A study that is planned before its first training also has a

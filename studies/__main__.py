@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from studies._page import write_pages
+from studies._page import Paragraph, write_pages
 from studies._runner import add_options, run_command
 from studies._store import RecordStore
 
@@ -63,13 +63,22 @@ def write_report(study, folder, target=None):
 
     It is written beside the records, or into the folder `target`.
     """
+    path = Path(target or folder) / "report"
+    return write_pages(path, study.TITLE, make_report(study, folder))
+
+
+def make_report(study, folder):
+    """Return the parts of the report of the records in a folder."""
     records, damaged = RecordStore(folder, study.FIELDS).load_all()
     if not records:
         raise FileNotFoundError(
             f"{folder} has no records. Make some with `python -m studies STUDY run`."
         )
-    path = Path(target or folder) / "report"
-    return write_pages(path, study.TITLE, study.make_parts(records, damaged))
+    parts = study.make_parts(records)
+    if damaged:
+        names = ", ".join(path.name for path in damaged)
+        parts.append(Paragraph(f"Damaged records were left out: {names}."))
+    return parts
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Answer:
     appendix: list = field(default_factory=list)
 
 
-def frame(plan, names, answer, records, damaged=()):
+def frame(plan, names, answer, records):
     """Return the parts of the page.
 
     Parameters
@@ -44,8 +44,8 @@ def frame(plan, names, answer, records, damaged=()):
     answer : Answer
         What the records say.
 
-    records, damaged : list
-        The records, and the files that cannot be read as a whole.
+    records : list of dict
+        The records.
     """
     links = [("the plan", "#the-plan"), ("all data sets", "#appendix-all-data-sets")]
     start = [Heading(1, plan["title"]), Links(links)]
@@ -55,12 +55,12 @@ def frame(plan, names, answer, records, damaged=()):
         *start,
         *answer.start,
         *answer.sections,
-        *_show_plan(plan, names, records, damaged),
+        *_show_plan(plan, names, records),
         *answer.appendix,
     ]
 
 
-def _show_plan(plan, names, records, damaged):
+def _show_plan(plan, names, records):
     def key(job):
         return job["estimator"], job["loss"]
 
@@ -71,7 +71,7 @@ def _show_plan(plan, names, records, damaged):
         [names[estimator], _LOSSES.get(loss, loss), str(n), str(done[estimator, loss])]
         for (estimator, loss), n in planned.items()
     ]
-    parts = [
+    return [
         Heading(2, "The plan"),
         Paragraph(
             "It was written before the first training. The trainings are done round "
@@ -79,8 +79,5 @@ def _show_plan(plan, names, records, damaged):
         ),
         Table(["model", "trained with", "planned", "done"], lines),
         Code(plan.text),
+        Paragraph(describe_versions(records)),
     ]
-    if damaged:
-        files = ", ".join(path.name for path in damaged)
-        parts.append(Paragraph(f"Damaged records were left out: {files}."))
-    return [*parts, Paragraph(describe_versions(records))]

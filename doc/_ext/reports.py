@@ -29,16 +29,6 @@ def find_missing(folder, records=RECORDS):
     return [name for name, path in found.items() if not path.exists()]
 
 
-def make_parts(name):
-    """Return the parts of the report of a study."""
-    from studies.__main__ import STUDIES
-    from studies._store import RecordStore
-
-    study = import_module(STUDIES[name])
-    records, damaged = RecordStore(RECORDS / name, study.FIELDS).load_all()
-    return study.make_parts(records, damaged)
-
-
 def setup(app):
     """Add the directives ``report`` and ``studies``."""
     from docutils import nodes
@@ -46,15 +36,19 @@ def setup(app):
     from sphinx.directives.other import TocTree
     from sphinx.util.docutils import SphinxDirective
 
+    from studies.__main__ import STUDIES, make_report
+
     class Report(SphinxDirective):
         """Show the report of a study, which is given by its name."""
 
         required_arguments = 1
 
         def run(self):
-            for path in (RECORDS / self.arguments[0]).iterdir():
+            (name,) = self.arguments
+            for path in (RECORDS / name).iterdir():
                 self.env.note_dependency(str(path))
-            return add_parts(nodes, make_parts(self.arguments[0])).children
+            parts = make_report(import_module(STUDIES[name]), RECORDS / name)
+            return add_parts(nodes, parts).children
 
     class Studies(TocTree):
         """A toctree without the pages whose records do not exist."""

@@ -31,14 +31,14 @@ _LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _REASONS = Path(__file__).with_name("reasons.txt")
 
 
-def make_parts(records, damaged=()):
+def make_parts(records):
     """Return the parts of the page."""
     experiments = collect(records)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = [
         *_introduce(rows, experiments),
         *_compare_levels(rows),
-        *_describe_left_out(records, damaged, experiments),
+        *_describe_left_out(records, experiments),
     ]
     for estimator, title in ESTIMATOR_NAMES.items():
         own = [row for row in rows if row.estimator == estimator]
@@ -109,22 +109,17 @@ def _compare_levels(rows):
     return [*parts, Heading(3, "Why the levels may differ"), Bullets(items)]
 
 
-def _describe_left_out(records, damaged, experiments):
-    parts = []
-    if damaged:
-        names = ", ".join(path.name for path in damaged)
-        parts.append(Paragraph(f"Damaged records were left out: {names}."))
+def _describe_left_out(records, experiments):
     n_used = sum(
         len(c.trajectories) for e in experiments for c in e.comparisons.values()
     )
-    if n_used < len(records):
-        parts.append(
-            Paragraph(
-                f"{len(records) - n_used} records of fewer epochs were left out where "
-                "there are longer trainings of the same kind."
-            )
-        )
-    return parts
+    if n_used == len(records):
+        return []
+    text = (
+        f"{len(records) - n_used} records of fewer epochs were left out where there "
+        "are longer trainings of the same kind."
+    )
+    return [Paragraph(text)]
 
 
 def _describe_runs(records, experiments):

@@ -28,6 +28,6 @@ load = partial(data.load, PLAN)
 train = partial(trainings.train, PLAN)
 
 
-def make_parts(records, damaged=()):
+def make_parts(records):
     """Return the parts of the report."""
-    return frame(PLAN, NAMES, answer(PLAN, records), records, damaged)
+    return frame(PLAN, NAMES, answer(PLAN, records), records)

@@ -187,7 +187,7 @@ def simulate(record, rule):
     return np.array(results)
 
 
-def make_parts(records, damaged=()):
+def make_parts(records):
     """Return the parts of the page."""
     runs = {}
     for record in records:

@@ -43,6 +43,12 @@ class Results:
             cell: dict(zip(POLICIES, np.mean(v, axis=0), strict=True))
             for cell, v in values.items()
         }
+        sizes = [n_rows for _, _, n_rows in self.cells]
+        self.bins = [
+            name
+            for name, (least, most) in BINS.items()
+            if any(least <= n_rows <= most for n_rows in sizes)
+        ]
 
     def ratios(self, policy, name, *, baseline=OLD, family=None):
         """Return the log loss over that of the baseline, by data sets.
@@ -104,7 +110,7 @@ def compare_priors(results):
     lines = []
     for policy in others:
         line = [policy]
-        for name in BINS:
+        for name in results.bins:
             ratios = results.ratios(policy, name, baseline=NEW)
             summary = summarize(np.log(list(ratios.values())))
             mean, low, high = np.exp(
@@ -112,7 +118,7 @@ def compare_priors(results):
             )
             line.append(f"{mean:.3f} ({low:.3f} to {high:.3f})")
         lines.append(line)
-    return Table(["policy", *BINS], lines)
+    return Table(["policy", *results.bins], lines)
 
 
 def compare_groups(results):
@@ -123,13 +129,13 @@ def compare_groups(results):
     for title, (family, kind) in groups.items():
         for policy in (NEW, PLAIN):
             line = [title, policy]
-            for name in BINS:
+            for name in results.bins:
                 ratios = of_kind(results.ratios(policy, name, family=family), kind)
                 worst = max(ratios.values(), default=np.nan)
                 text = f"{geometric_mean(ratios):.3f}, {worst:.2f}" if ratios else "–"
                 line.append(text)
             lines.append(line)
-    return Table(["", "policy", *BINS], lines)
+    return Table(["", "policy", *results.bins], lines)
 
 
 def of_kind(ratios, kind):
@@ -176,7 +182,7 @@ def _quoted(cells):
     return ", ".join(f'"{cell}"' for cell in cells)
 
 
-def make_parts(records, damaged=()):
+def make_parts(records):
     """Return the parts of the page."""
     results = Results(records)
     parts = [
@@ -191,7 +197,7 @@ def make_parts(records, damaged=()):
             "were decided on after a look at the first three, which were too noisy."
         ),
     ]
-    for name in BINS:
+    for name in results.bins:
         n_sets = len(results.ratios(OLD, name))
         title = f"{name.capitalize()} validation rows ({n_sets} data sets)"
         parts += [Heading(2, title), compare_policies(results, name)]

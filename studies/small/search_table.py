@@ -138,7 +138,7 @@ def train(job, data_home=None, device="auto"):
     }
 
 
-def make_parts(records, damaged=()):
+def make_parts(records):
     """Return the parts of the page."""
     parts = [
         Heading(1, TITLE),
