@@ -27,7 +27,13 @@ def test_every_study_has_its_records():
     assert {path.name for path in RECORDS.iterdir()} == set(STUDIES) == set(N_RECORDS)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+SLOW = ("racing",)  # 3,840 races are simulated
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in STUDIES],
+)
 def test_the_committed_report_says_what_the_records_say(name):
     study = import_module(STUDIES[name])
     records, damaged = RecordStore(RECORDS / name, study.FIELDS).load_all()
