@@ -3,7 +3,7 @@
 This needs nothing of the package and nothing of `analysis`; it was written apart from
 them, so that a mistake in one of them shows. Run it as::
 
-    python benchmarks/studies/procedures/recompute.py PLAN FOLDER
+    python studies/procedures/recompute.py PLAN FOLDER
 """
 
 import gzip
