@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in several processes at once.
 WORKERS := -n auto --maxprocesses 4
 
-.PHONY: help demo test test-core test-slow test-oldest lint format types workflows coverage doc dist benchmark clean
+.PHONY: help demo test test-core test-slow test-oldest lint format types workflows coverage doc dist replicate benchmark clean
 
 help:
 	@echo "make demo       run examples/quickstart.py"
@@ -17,6 +17,7 @@ help:
 	@echo "make workflows  check the files of .github against their schemas"
 	@echo "make doc        build the documentation into doc/_build/html"
 	@echo "make dist       build the wheel and the sdist, and check them"
+	@echo "make replicate  the paper's experiments, quickly: synthetic data, into results/paper"
 	@echo "make benchmark  speed and memory as ratios against peers"
 
 demo: .venv/.installed-demo
@@ -29,7 +30,7 @@ test: .venv/.installed-test
 # libraries that it lacks are skipped.
 test-core: .venv-core/.installed
 	.venv-core/bin/python -m pytest $(WORKERS) $(ARGS) sklearn_superior tests \
-		--ignore=tests/replication --ignore=tests/test_common.py -k "not killed and not false_alarms"
+		--ignore=tests/test_common.py -k "not killed and not false_alarms"
 
 test-slow: .venv/.installed-test
 	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)
@@ -70,11 +71,15 @@ dist: .venv/bin/python
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 
+replicate: .venv/.installed-test
+	$(BIN)/python -m studies paper run --quick
+	$(BIN)/python -m studies paper report
+
 benchmark: .venv/.installed-test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf .venv .venv-core .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info
+	rm -rf .venv .venv-core .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info results
 
 # The extras that each job needs.
 EXTRAS_demo := [plot]

@@ -3,6 +3,7 @@
 import os
 import signal
 from importlib.util import find_spec
+from pathlib import Path
 
 # scikit-learn's array API dispatch needs it, before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -43,6 +44,18 @@ if find_spec("torch") is None:
         "sklearn_superior/neural_network",
         "tests/neural_network/networks.py",
     ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_files_of_catboost():
+    """Fail if CatBoost writes its logs into the folder of the test run.
+
+    A test that trains with it sets ``allow_writing_files=False``.
+    """
+    folder = Path("catboost_info").resolve()
+    existed = folder.exists()
+    yield
+    assert existed or not folder.exists()
 
 
 @pytest.fixture

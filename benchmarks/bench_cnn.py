@@ -9,10 +9,10 @@ from time import perf_counter
 
 import numpy as np
 import torch
+from sklearn_superior.early_stopping._training import StageScorer
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer
 
-from sklearn_superior.early_stopping._training import StageScorer
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.neural_network._cnn_module import make_cnn

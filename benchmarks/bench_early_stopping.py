@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn_superior.early_stopping._training import StagedModel
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.early_stopping._training import StagedModel
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.metrics._rules import rule_names
 from sklearn_superior.model_selection import compare_stopping_rules

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the studies
 os.environ.setdefault("KERAS_BACKEND", "torch")
 # The examples are small; several threads only get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -40,8 +41,8 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 templates_path = ["_templates"]
-# Folders of studies, and pages whose report is not there.
-exclude_patterns = ["_build", "_ext", "evidence", "procedures", "replication"]
+# Pages of studies whose records are not there are left out.
+exclude_patterns = ["_build", "_ext"]
 exclude_patterns += [f"{page}.rst" for page in find_missing(HERE)]
 default_role = "literal"
 nitpicky = True

@@ -31,7 +31,7 @@ from sklearn_superior.model_selection import (
 )
 
 FOLDER = Path("demo")
-REPORT = Path(__file__).resolve().parents[1] / "doc" / "evidence" / "evidence.html"
+RECORDS = Path(__file__).resolve().parents[1] / "studies" / "records"
 N_EPOCHS = 60
 RULES = {
     "log_loss": "log loss",
@@ -104,8 +104,9 @@ class Page:
             "F1 over all epochs, the mean over the folds. Below: F1 on the test "
             "windows of the epochs in the second table, a dot for each fold and a line "
             "for the mean.</p>"
-            f'<p>What came out on many data sets: <a href="{REPORT.as_uri()}">the '
-            "report</a>.</p>",
+            "<p>What came out on many data sets: "
+            f'<a href="{(RECORDS / "rules" / "report.md").as_uri()}">the report</a>.'
+            "</p>",
             encoding="utf-8",
         )
         return path.resolve()
@@ -227,7 +228,7 @@ def keep_the_model(page, X, y, groups, comparison):
         "XGBoost, LightGBM, CatBoost and scikit-learn's boosting work in the same way. "
         "StagedSearchCV chooses parameters as well, by folds that use all rows. "
         "Five folds of one synthetic data set are an illustration, no evidence; for "
-        "that see doc/procedures/procedures.md.",
+        "that see studies/records/procedures/report.md.",
     )
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 DOC = Path(__file__).parent.parent / "doc"
+RECORDS = DOC.parent / "studies" / "records"  # a distribution has none
 pytestmark = pytest.mark.skipif(not DOC.exists(), reason="no documentation here")
 
 
@@ -42,10 +43,11 @@ def test_every_title_is_used_once():
     assert len(seen) > 100
 
 
+@pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
 @pytest.mark.parametrize("page", ["choosing_a_rule", "faq"])
 def test_intervals_on_the_pages_are_those_of_the_reports(page):
     lines = []
-    for path in DOC.glob("*/*.md"):
+    for path in RECORDS.glob("*/report.md"):
         lines += path.read_text().splitlines()
     text = " ".join((DOC / f"{page}.rst").read_text().split())
     found = re.findall(r"([+−][\d.]+) \(([+−][\d.]+ to [+−][\d.]+)\)", text)
@@ -74,69 +76,55 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
     ]
 
 
-def test_a_report_is_read_part_by_part():
+def test_a_report_becomes_sections():
     pytest.importorskip("jinja2")
-    from sklearn_superior.replication._page import (
-        Bullets,
-        Code,
-        Figures,
-        Heading,
-        Links,
-        Paragraph,
-        Table,
-        as_html,
-    )
+    nodes = pytest.importorskip("docutils.nodes")
+    from studies import _page as page
 
     parts = [
-        Heading(1, "A study"),
-        Links([("home", "./index.html")]),
-        Bullets(["one < two", "three"]),
-        Heading(2, "What's in it?"),
-        Paragraph("Text & more."),
-        Table(["a", "b"], [["x", "1"]]),
-        Code("[plan]\nx = 1"),
-        Figures([b"png"], "A figure"),
+        page.Heading(1, "A study"),
+        page.Links([("home", "./index.html")]),
+        page.Bullets(["one < two", "three"]),
+        page.Heading(2, "What's in it?"),
+        page.Paragraph("Text & more."),
+        page.Table(["a", "b"], [["x", "1"]]),
+        page.Heading(3, "Below"),
+        page.Code("[plan]\nx = 1"),
+        page.Heading(2, "Below"),
+        page.Figures([b"png"], "A figure"),
     ]
-    found = load("reports").ReportReader(as_html("A study", parts)).parts
-    kinds = [kind for kind, _ in found]
-    assert kinds == "title item item heading text html code html".split()
-    values = [value for _, value in found]
-    assert values[:5] == [
-        "A study",
-        "one < two",
-        "three",
-        (2, "what-s-in-it", "What's in it?"),
-        "Text & more.",
-    ]
-    assert values[5].startswith('<div class="scroll"><table>')
-    assert values[5].endswith("</table></div>")
-    assert values[6] == "[plan]\nx = 1"
-    assert values[7].startswith("<figure>")
-    assert values[7].endswith("</figure>")
+    items, first, second = load("reports").add_parts(nodes, parts).children
+    assert items.astext() == "one < two\n\nthree"
+    assert (first["ids"], second["ids"]) == (["what-s-in-it"], ["below-2"])
+    title, text, table, below = first.children
+    assert (title.astext(), text.astext()) == ("What's in it?", "Text & more.")
+    assert table.astext().startswith('<div class="pst-scrollable-table-container">')
+    assert table.astext().endswith("</table></div>")
+    assert below["ids"] == ["below"]
+    assert below[1].astext() == "[plan]\nx = 1"
+    assert second[1].astext().startswith('<figure class="report">')
+    assert second[1].astext().endswith("</figure>")
 
 
-@pytest.mark.parametrize("page", ["evidence", "report"])
-def test_reports_that_are_committed_have_their_page(page):
+def test_every_page_of_a_study_is_in_the_navigation():
     reports = load("reports")
-    path = reports.find_reports(DOC)[page]
-    assert page not in reports.find_missing(DOC)
-    parts = reports.ReportReader(path.read_text()).parts
-    assert sum(kind == "html" for kind, _ in parts) > 20
-    markdown = path.with_suffix(".md").read_text()
-    for kind, value in parts:
-        if kind == "heading":
-            assert f"{'#' * value[0]} {value[2]}" in markdown
+    pages = reports.find_reports(DOC)
+    listed = (DOC / "evidence.rst").read_text().partition(".. studies::")[2]
+    for page in pages:
+        assert re.search(rf"^   {page}$", listed, flags=re.MULTILINE), page
+    assert {path.name for path in pages.values()} >= {"paper", "rules", "procedures"}
+    if RECORDS.exists():
+        assert reports.find_missing(DOC) == []
 
 
-def test_a_page_without_its_report_is_named(tmp_path):
-    (tmp_path / "one.rst").write_text("One\n===\n\n.. report:: one/one.html\n")
-    (tmp_path / "two.rst").write_text("Two\n===\n\n.. report:: one/two.html\n")
+def test_a_page_without_its_records_is_named(tmp_path):
+    (tmp_path / "one.rst").write_text("One\n===\n\n.. report:: first\n")
+    (tmp_path / "two.rst").write_text("Two\n===\n\n.. report:: second\n")
     (tmp_path / "three.rst").write_text("Three\n=====\n")
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "one.html").write_text("<h1>One</h1>")
+    (tmp_path / "first").mkdir()
     reports = load("reports")
-    assert list(reports.find_reports(tmp_path)) == ["one", "two"]
-    assert reports.find_missing(tmp_path) == ["two"]
+    assert list(reports.find_reports(tmp_path, tmp_path)) == ["one", "two"]
+    assert reports.find_missing(tmp_path, tmp_path) == ["two"]
 
 
 def test_inventories_are_written_or_looked_up(tmp_path):

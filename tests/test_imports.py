@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -24,16 +25,12 @@ ALLOWED = {
 for _folder in ("neural_network", "model_selection"):
     ALLOWED[_folder] = {"utils", "metrics", "staged", "early_stopping"}
 ALLOWED["model_selection"].add("plotting")
-ALLOWED["replication"] = set(ALLOWED)
 
 # Modules with an underscore that are written to be shared with other folders.
 SHARED = {
     "metrics._rules",
     "metrics._reduce",
     "early_stopping._holdout",
-    "early_stopping._parameters",
-    "early_stopping._validation_split",
-    "model_selection._statistics",
 }
 
 
@@ -73,7 +70,7 @@ def wrong_imports(source, module):
             problems.append(f"{module} imports from {other}, which is not below it")
         parts = target.split(".")
         private = [k for k, part in enumerate(parts) if part.startswith("_")]
-        if other != "utils" and private:
+        if other not in ("utils", "staged") and private:
             shared = ".".join(parts[: private[0] + 1])
             if shared not in SHARED:
                 problems.append(f"{module} imports {target}, which is private")
@@ -146,23 +143,42 @@ def test_wrong_imports_are_found(module, source, problem):
     assert problem in found
 
 
-STUDIES = Path(__file__).parents[1] / "benchmarks" / "studies"
+ROOT = Path(__file__).parents[1]
+OUTSIDE = [
+    path
+    for folder in ("studies", "examples")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
 
 
-@pytest.mark.skipif(not STUDIES.exists(), reason="no studies beside the package")
-@pytest.mark.parametrize("path", sorted(STUDIES.rglob("*.py")), ids=lambda p: p.name)
-def test_studies_import_what_is_meant_for_them(path):
-    offered = SHARED | {
-        f"replication.{name}"
-        for name in ("__main__", "_protocol", "_run", "_store", "_page")
-    }
-    for name in imports_of(ast.parse(path.read_text()), "benchmarks.studies"):
-        package, folder, *rest = [*name.split("."), ""]
-        if package == NAME and folder != "utils" and rest[0].startswith("_"):
-            assert f"{folder}.{rest[0]}" in offered
+def private_imports(source):
+    """List the private names of the package that a module outside of it imports."""
+    names = imports_of(ast.parse(source), "studies")
+    return [name for name in names if re.match(rf"{NAME}\.(.+\.)?_(?!_)", name)]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_is_not_installed_uses_public_names_only(path):
+    assert private_imports(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "n_found"),
+    [
+        ("from sklearn_superior.metrics._rules import RULES", 1),
+        ("from sklearn_superior.metrics import _rules", 1),
+        ("from sklearn_superior import _version", 1),
+        ("import sklearn_superior.early_stopping.stages._base as base", 1),
+        ("def f():\n    import_module('sklearn_superior.utils._files')", 1),
+        ("from sklearn_superior import __version__", 0),
+        ("from sklearn_superior.metrics import get_scorer\nimport numpy._core", 0),
+    ],
+)
+def test_private_names_are_found(source, n_found):
+    assert len(private_imports(source)) == n_found
 
 
 def test_contributing_names_the_shared_modules():
-    text = (Path(__file__).parents[1] / "doc" / "contributing.rst").read_text()
+    text = (ROOT / "doc" / "contributing.rst").read_text()
     for module in SHARED:
         assert f"``{module.replace('.', '/')}.py``" in text

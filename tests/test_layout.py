@@ -1,4 +1,4 @@
-"""Where things stand: tests beside their modules, libraries in the project's list."""
+"""Where things stand: libraries in the project's list, evidence outside the package."""
 
 import ast
 import re
@@ -9,18 +9,6 @@ from pathlib import Path
 from tests.test_imports import NAME, imports_of, modules
 
 TESTS = Path(__file__).parent  # the package may be installed elsewhere
-
-
-def file_of_tests(module):
-    """Return where the tests of a module such as ``metrics._rules`` belong."""
-    *folders, name = module.split(".")
-    return "/".join([*folders, f"test_{name.strip('_')}.py"])
-
-
-def test_every_module_has_its_file_of_tests():
-    names = [name for name, _ in modules() if not name.endswith("__init__")]
-    missing = [name for name in names if not (TESTS / file_of_tests(name)).exists()]
-    assert missing == [], "these need a file of tests"
 
 
 def test_every_library_that_is_imported_is_declared():
@@ -38,3 +26,9 @@ def test_every_library_that_is_imported_is_declared():
     others = imported - set(sys.stdlib_module_names) - {NAME}
     assert {"joblib", "numpy", "sklearn", "threadpoolctl"} <= others
     assert others <= declared
+
+
+def test_benchmarks_are_scripts_and_nothing_else():
+    files = [p for p in (TESTS.parent / "benchmarks").iterdir() if p.suffix != ".pyc"]
+    others = [p.name for p in files if not re.fullmatch(r"bench_\w+\.py", p.name)]
+    assert set(others) <= {"__pycache__"}

@@ -186,5 +186,7 @@ def test_readme_search_resumes_as_it_says(tmp_path):
 def test_readme_links_lead_somewhere():
     targets = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", README)
     assert len(targets) > 5
+    has_records = (ROOT / "studies" / "records").exists()  # a distribution has not
     for target in map("".join, targets):
-        assert (ROOT / target).exists(), target
+        if has_records or not target.startswith("studies/records"):
+            assert (ROOT / target).exists(), target

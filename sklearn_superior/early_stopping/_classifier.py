@@ -6,12 +6,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._holdout import fit_holdout, make_training
-from sklearn_superior.early_stopping._parameters import (
+from sklearn_superior.early_stopping._holdout import (
     check_stopping_parameters,
+    fit_holdout,
+    make_training,
     names_validation_data,
+    split_validation,
 )
-from sklearn_superior.early_stopping._validation_split import split_validation
 from sklearn_superior.staged._calibration import calibrate
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged._training import prepare_estimator

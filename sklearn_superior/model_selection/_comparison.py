@@ -11,8 +11,10 @@ from joblib import cpu_count, effective_n_jobs
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
-from sklearn_superior.early_stopping._parameters import STOPPING_CONSTRAINTS
-from sklearn_superior.early_stopping._validation_split import validation_rows
+from sklearn_superior.early_stopping._holdout import (
+    STOPPING_CONSTRAINTS,
+    validation_rows,
+)
 from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._folds import (

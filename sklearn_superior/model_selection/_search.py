@@ -14,8 +14,10 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_superior.early_stopping._holdout import warn_of_scores
-from sklearn_superior.early_stopping._parameters import STOPPING_CONSTRAINTS
+from sklearn_superior.early_stopping._holdout import (
+    STOPPING_CONSTRAINTS,
+    warn_of_scores,
+)
 from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection._candidates import (
     describe,

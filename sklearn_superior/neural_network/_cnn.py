@@ -8,9 +8,12 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping import register_stages
-from sklearn_superior.early_stopping._holdout import fit_holdout, make_training
-from sklearn_superior.early_stopping._parameters import names_validation_data
-from sklearn_superior.early_stopping._validation_split import split_validation
+from sklearn_superior.early_stopping._holdout import (
+    fit_holdout,
+    make_training,
+    names_validation_data,
+    split_validation,
+)
 from sklearn_superior.neural_network._input import (
     ClassWeights,
     Encoding,

@@ -7,7 +7,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
-from sklearn_superior.early_stopping._parameters import (
+from sklearn_superior.early_stopping._holdout import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
 )

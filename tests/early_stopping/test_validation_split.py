@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit
 
-from sklearn_superior.early_stopping._validation_split import (
+from sklearn_superior.early_stopping._holdout import (
     split_validation,
     validation_rows,
 )

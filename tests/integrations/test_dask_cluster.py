@@ -19,10 +19,8 @@ from sklearn_superior.integrations import dask as lazy
 from sklearn_superior.integrations.xgboost import eval_metric
 from sklearn_superior.metrics import neg_penalized_brier_scorer as PBS
 from sklearn_superior.model_selection import StagedSearchCV, compare_stopping_rules
-from sklearn_superior.replication.__main__ import main
 from tests.integrations.test_dask import make_lazily
 from tests.metrics.forecasts import random_forecast
-from tests.replication.records import contents
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -246,32 +244,3 @@ def test_a_search_on_the_cluster(client, refit):
         search.fit(X, y)
     assert_allclose(search.stage_scores_, scores, rtol=1e-12)
     assert_allclose(search.predict_proba(X), here, rtol=1e-12)
-
-
-def test_replication_without_a_cluster(client, tmp_path, capsys):
-    options = ["run", "--quick", "--folder", str(tmp_path)]
-    assert main([*options, "--dask", "nonsense"]) == 2
-    assert "no workers at --dask nonsense" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main([*options, "--dask", client.scheduler.address, "--jobs", "2"])
-    assert "not allowed with argument --dask" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_replication_survives_the_loss_of_a_worker(client, tmp_path):
-    options = "run --datasets synthetic --estimators hgb --epochs 4 --repeats 2".split()
-    main([*options, "--folder", str(tmp_path / "here")])
-    pids = client.run(os.getpid)
-
-    def kill():
-        while not list(tmp_path.glob("there/*.jsonl.gz")):
-            time.sleep(0.01)
-        os.kill(min(pids.values()), signal.SIGKILL)
-
-    thread = Thread(target=kill, daemon=True)
-    thread.start()
-    address = client.scheduler.address
-    assert main([*options, "--folder", str(tmp_path / "there"), "--dask", address]) == 0
-    thread.join(timeout=1)
-    assert not thread.is_alive()
-    assert contents(tmp_path / "there") == contents(tmp_path / "here")

@@ -1,7 +1,5 @@
 """Several judges, and no choice at all."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,7 +13,6 @@ from sklearn_superior.model_selection import (
 )
 from tests.early_stopping.families import make_data
 
-RECORDS = Path(__file__).parents[2] / "doc" / "replication"
 JUDGES = [
     "f1_macro",
     "accuracy",

@@ -1,7 +1,6 @@
-"""The penalty path against brute force, and on the recorded trainings."""
+"""The penalty path against brute force."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +14,8 @@ from sklearn_superior.model_selection import (
     Trajectory,
     compare_stopping_rules,
 )
-from sklearn_superior.replication._results import collect
-from sklearn_superior.replication._store import RecordStore
 from tests.early_stopping.families import make_data
 
-RECORDS = Path(__file__).parents[2] / "doc" / "replication"
 JUDGES = ["f1_macro", "accuracy", "log_loss", "calibrated_brier"]
 
 
@@ -150,35 +146,3 @@ def test_a_path_that_lacks_something(comparison):
         del trajectory.validation[name]
     with pytest.raises(ValueError, match="needs the number of classes"):
         StoppingRuleComparison([trajectory], ["brier"]).penalty_path()
-
-
-@pytest.mark.skipif(not RECORDS.exists(), reason="no records beside the package")
-def test_the_path_of_the_recorded_replication():
-    """Reproduced from the committed records, without training."""
-    records, damaged = RecordStore(RECORDS).load_all()
-    assert not damaged
-    networks = [
-        e for e in collect(records) if e.estimator == "cnn" and e.status == "complete"
-    ]
-    assert len(networks) == 7
-    gains = []
-    for experiment in networks:
-        for rule, compared in experiment.comparisons.items():
-            path = compared.penalty_path(rule)
-            assert all(np.diff([row["validation_error"] for row in path]) <= 1e-6)
-            by_penalty = {row["penalty"]: row for row in path}
-            # The ends are the choices that the report is made of.
-            summary = {
-                (row["rule"], row["selection"]): row
-                for row in compared.summary(baseline=rule)
-            }
-            for penalty, name in [("0", rule), ("paper", f"penalized_{rule}")]:
-                mean = summary[name, "CP"]["mean"]
-                assert by_penalty[penalty]["test_score"] == pytest.approx(
-                    mean, abs=1e-3
-                )
-            gains.append(
-                by_penalty["inf"]["test_score"] - by_penalty["paper"]["test_score"]
-            )
-    # More F1 with the largest penalty than with the paper's, on average.
-    assert np.mean(gains) > 0

@@ -1,1 +1,0 @@
-"""Speed and memory as ratios against peers, and studies; not installed."""

@@ -1,0 +1,193 @@
+"""The report: what the records say, beside the tables of the paper."""
+
+from pathlib import Path
+
+from sklearn_superior.plotting import StoppingTrajectoryDisplay
+from studies._page import (
+    Bullets,
+    Figures,
+    Heading,
+    Paragraph,
+    as_png,
+)
+from studies.paper.protocol import N_FOLDS, describe_versions
+from studies.paper.results import (
+    PLAIN_RULES,
+    collect,
+    make_rows,
+    pool,
+)
+from studies.paper.tables import (
+    ESTIMATOR_NAMES,
+    QUANTITIES,
+    compares,
+    level_table,
+    overview,
+    rule_tables,
+    settings,
+)
+
+_LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
+_REASONS = Path(__file__).with_name("reasons.txt")
+
+
+def make_parts(records):
+    """Return the parts of the page."""
+    experiments = collect(records)
+    rows = [row for experiment in experiments for row in make_rows(experiment)]
+    parts = [
+        *_introduce(rows, experiments),
+        *_compare_levels(rows),
+        *_describe_left_out(records, experiments),
+    ]
+    for estimator, title in ESTIMATOR_NAMES.items():
+        own = [row for row in rows if row.estimator == estimator]
+        if own:
+            parts += [Heading(2, title), *rule_tables(own)]
+    return parts + _describe_runs(records, experiments) + _draw_all(experiments)
+
+
+def _introduce(rows, experiments):
+    compared = [e for e in experiments if e.status == "complete"]
+    contrasts = pool(compared or experiments)
+    return [
+        Heading(1, "Which rule picks the best model? The paper's experiments again"),
+        Paragraph(
+            "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
+            "Wahlström, International Journal of Approximate Reasoning, 2025) claims "
+            "that a network which is "
+            "stopped by the penalized Brier score (PBS) or the penalized log loss "
+            "(PLL) is better than one which is stopped by the Brier score (BS) or the "
+            "log loss (LL). Here each network or ensemble is trained once for each "
+            "fold, to its last stage. Every rule scores the validation data after each "
+            "stage, and chooses in two ways: the stage with the best score (CP, "
+            "checkpoint), or the one with the best score until it had not improved for "
+            "10 stages (ES, early stopping). The choice is judged on the test data. "
+            "Networks that are judged by BS and PBS are trained with the Brier score, "
+            "those judged by LL and PLL with the log loss; boosting is trained with "
+            "the log loss."
+        ),
+        Heading(2, "Conclusions"),
+        *(Paragraph(text) for text in _conclusions(contrasts, bool(compared))),
+        Paragraph(
+            "That a penalized rule follows F1 on the validation data more closely is "
+            "no surprise: the penalty is a multiple of the error rate. Whether the "
+            "chosen model is better on test data is the question that matters."
+        ),
+        overview(contrasts, [row for row in rows if compares(row)] or rows),
+        Paragraph(
+            "Δ is the mean over the data sets of the differences between the penalized "
+            "and the plain rule on the same trainings. For F1 it is in points, at the "
+            "checkpoint (CP); early stopping mostly chooses the same stage. The data "
+            "sets are the units of its 95 % t interval and of p, which is that of the "
+            "exact sign-flip test; the last column is adjusted for the number of rows "
+            "by Holm's method. In the tables below an interval is the corrected "
+            "resampled t over the folds of one data set: it is about other splits of "
+            "the same data, and no evidence for other data."
+        ),
+    ]
+
+
+def _compare_levels(rows):
+    """Show the paper's own values beside ours, and why they may differ."""
+    own = [r for r in rows if r.estimator == "cnn" and r.paper and compares(r)]
+    own = [row for row in own if row.selection == "CP"]
+    if not own:
+        return []
+    parts = [
+        Heading(2, "Levels beside the paper's"),
+        Paragraph(
+            "The tables above compare differences. Here are the values themselves, of "
+            "the network at the checkpoint (CP): the paper's first, then ours."
+        ),
+    ]
+    for quantity, title in QUANTITIES.items():
+        table = level_table([row for row in own if row.quantity == quantity])
+        parts += [Heading(3, title), table]
+    reasons = _REASONS.read_text("utf-8").split("\n\n")
+    items = [" ".join(text.split()) for text in reasons]
+    return [*parts, Heading(3, "Why the levels may differ"), Bullets(items)]
+
+
+def _describe_left_out(records, experiments):
+    n_used = sum(
+        len(c.trajectories) for e in experiments for c in e.comparisons.values()
+    )
+    if n_used == len(records):
+        return []
+    text = (
+        f"{len(records) - n_used} records of fewer epochs were left out where there "
+        "are longer trainings of the same kind."
+    )
+    return [Paragraph(text)]
+
+
+def _describe_runs(records, experiments):
+    parts = [Heading(2, "What was run"), settings(experiments)]
+    short = [
+        e.dataset.replace("_", " ")
+        for e in experiments
+        if e.estimator == "cnn" and (e.max_iter < 100 or e.n_trainings < N_FOLDS)
+    ]
+    if short:
+        parts.append(
+            Paragraph(
+                f"Networks with fewer than 100 epochs or {N_FOLDS} folds, where more "
+                f"might change the result: {', '.join(short)}."
+            )
+        )
+    return [*parts, Paragraph(describe_versions(records))]
+
+
+def _draw_all(experiments):
+    networks = [e for e in experiments if e.estimator == "cnn"]
+    if not networks:
+        return []
+    return [
+        Heading(2, "Training, epoch by epoch"),
+        Paragraph(
+            "The HTML page of this report draws the first fold of each data set: "
+            "validation scores, each scaled to its range. A filled marker is the epoch "
+            "with the best score, a hollow one the choice of early stopping, and r the "
+            "correlation with F1."
+        ),
+        *(_draw(experiment) for experiment in networks),
+    ]
+
+
+def _conclusions(contrasts, compares):
+    """Say in words what the numbers say."""
+    if not compares:
+        yield "Nothing here compares with the paper: these are other data."
+    shown = [c for c in contrasts if c["p_holm"] < 0.05]
+    rest = "The others are undecided." if shown else "All are undecided."
+    yield (
+        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be "
+        f"told from chance after the adjustment for their number. {rest}"
+        if len(shown) < len(contrasts)
+        else f"All {len(contrasts)} differences below can be told from chance."
+    )
+
+
+def _draw(experiment):
+    """Draw the paper's figure: F1 and two rules over the epochs, for both losses."""
+    from matplotlib import pyplot
+
+    pngs = []
+    for loss in PLAIN_RULES:
+        if loss not in experiment.comparisons:
+            continue
+        figure, ax = pyplot.subplots(figsize=(5.5, 3.4), layout="constrained")
+        comparison = experiment.comparisons[loss]
+        first = comparison.trajectories[0]
+        StoppingTrajectoryDisplay.from_comparison(
+            comparison,
+            fold=first.fold,
+            repeat=first.repeat,
+            rules=[loss, f"penalized_{loss}"],
+            ax=ax,
+        )
+        ax.set_xlabel(f"epoch, trained with the {_LOSSES[loss]}")
+        pngs.append(as_png(figure))
+    name = experiment.dataset.replace("_", " ")
+    return Figures(pngs, f"{name}: validation scores over the epochs of the first fold")

@@ -1,0 +1,437 @@
+"""The answers of the comparison of procedures: five sentences, then the rest."""
+
+import math
+
+from studies._page import (
+    Bullets,
+    Figures,
+    Heading,
+    Paragraph,
+    Table,
+    interval,
+    signed,
+)
+from studies._report import Answer
+from studies._statistics import summarize
+from studies.procedures import descriptions, tables
+from studies.procedures.analysis import (
+    BASELINE,
+    HYPOTHESES,
+    KINDS,
+    REFINED,
+    RULES,
+    Study,
+    f1_gain,
+    five_results,
+    log_ratio,
+)
+from studies.procedures.figures import (
+    KIND_NAMES,
+    draw_forest,
+    draw_frontier,
+    draw_reliability,
+    draw_rules,
+    list_frontiers,
+)
+from studies.procedures.tables import DIGITS, show
+
+_CHANGES = {
+    "H1": "on signals, choosing the stage by refined PLL instead of the log loss "
+    "changes macro F1 by",
+    "H2": "on signals, choosing the stage by PBS instead of the Brier score changes "
+    "macro F1 by",
+    "H3": "early stopping by refined PLL with a patience of 20, recalibrated, instead "
+    "of PBS with a patience of 10 changes the log loss by",
+    "H4": "on tables, choosing the stage by refined PLL instead of the log loss "
+    "changes macro F1 by",
+    "H5": 'StagedSearchCV with refit="all" instead of early stopping changes the log '
+    "loss by",
+}
+_TESTED = {"signals": "H1", "tables": "H4"}  # the test of the rule on a kind of data
+
+
+def answer(plan, records):
+    """Return what the records say."""
+    study = Study(plan, records)
+    if not study.sets():
+        return Answer([Paragraph("No data set is complete, so there is no answer.")])
+    results = five_results(plan, study)
+    return Answer(
+        [
+            Heading(2, "What was asked, and what came out"),
+            Bullets([say_result(plan, result) for result in results]),
+            Paragraph(say_how(study)),
+            Heading(2, "What follows"),
+            Bullets(list(decide(study, results))),
+            *show_advice(study, results),
+            *draw_all(study, results),
+        ],
+        [
+            *show_results(study, results),
+            *(part for section in tables.ALL for part in section(study)),
+            Heading(2, "Limits"),
+            Bullets(list(list_limits(study))),
+        ],
+        tables.show_sets(study),
+    )
+
+
+def say_result(plan, result):
+    """Say in a sentence what came out of a hypothesis."""
+    name = result["name"]
+    if not result["n"]:
+        return f"{name} was not tested: no data set is complete."
+    unit = _find(name).unit
+    digits = DIGITS[unit]
+    numbers = [interval(result["low"], result["high"], digits)]
+    if "nats" in result:
+        numbers.append(f"{signed(result['nats']['difference'], 3)} nats")
+    numbers += [f"{result['n']} units", f"adjusted p {show_p(result['p_adjusted'])}"]
+    verdict = "holds" if result["holds"] else "does not hold"
+    return (
+        f"{name} {verdict}: {_CHANGES[name]} {signed(result['difference'], digits)} "
+        f"{unit} ({'; '.join(numbers)}){_say_end(result, plan['margin'])}."
+    )
+
+
+def _say_end(result, margin):
+    """Say how the difference is to be read, where that is not plain."""
+    expected = _find(result["name"]).expected
+    low, high = result["low"], result["high"]
+    if expected == "within":
+        if result["holds"]:
+            return f", less than the margin of {margin}"
+        if low > margin or high < -margin:
+            return f", more than the margin of {margin}"
+        return f"; whether that is less than the margin of {margin} remains open"
+    if result["holds"]:
+        return ""
+    if (expected == "above" and high < 0) or (expected == "below" and low > 0):
+        return ", the opposite of what was expected"
+    return "; whether there is a difference remains open"
+
+
+def _find(name):
+    return next(h for h in HYPOTHESES if h.name == name)
+
+
+def show_p(p):
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> show_p(0.0421), show_p(0.00003)
+    ('0.042', 'below 0.001')
+    """
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def count_rounds(study):
+    """Say how many rounds count, of those in the plan."""
+    n_planned = max(n for own in study.planned.values() for n in own.values())
+    return f"{len(study.folds)} of {n_planned} rounds"
+
+
+def say_how(study):
+    """Say on how much the answers stand, and how they are to be read."""
+    hours = sum(record["seconds"] for record in study.records) / 3600
+    return (
+        f"{len(study.records)} trainings in {hours:.1f} hours of one core; "
+        f"{len(study.sets())} data sets that no earlier comparison had used; "
+        f"{count_rounds(study)}. In brackets: 95 % intervals (Student's t). The units "
+        "are data sets; those that share data are one unit. p is that of an exact "
+        "sign-flip test, adjusted for five tests by Holm's method; a hypothesis holds "
+        "if it is below 0.05. Per cent are 100 times the logarithm of a ratio: −10 "
+        "means 9.5 % less, −50 means 39 % less. Plan and analysis were committed "
+        "before the first training. The default of early stopping means, on this page, "
+        "the one at that time: refined PLL with a patience of 20."
+    )
+
+
+def decide(study, results):
+    """Say what follows for the package, by the rules of the plan."""
+    by_name = {result["name"]: result for result in results}
+    yield (
+        "H3 holds: the default of early stopping stays refined PLL with a patience of "
+        "20 and a temperature."
+        if by_name["H3"]["holds"]
+        else "H3 does not hold: the default of early stopping changes back to PBS with "
+        "a patience of 10, without a temperature."
+    )
+    refit, lost = descriptions.choose_refit(study)
+    other = next(name for name in descriptions.REFITS if name != refit)
+    if math.isfinite(lost[refit]):
+        yield (
+            f'By the rule of the plan, refit="{refit}" is the default of '
+            "StagedSearchCV: in its worst kind of data it loses "
+            f'{lost[refit]:.1f} % of the log loss to "{other}", which loses '
+            f"{lost[other]:.1f} % in its worst."
+        )
+    yield _say_where_refit_fails(study)
+
+
+def _say_where_refit_fails(study):
+    rows = descriptions.of_kinds(study, log_ratio("all", "default"), KINDS)
+    rows = {kind: row for kind, row in rows.items() if row["n"]}
+    texts = {kind: f"{KIND_NAMES[kind]} {show(row, 1)}" for kind, row in rows.items()}
+    good = [texts[kind] for kind, row in rows.items() if row["high"] < 0]
+    bad = [text for text in texts.values() if text not in good]
+    start = 'Against early stopping, in per cent of the log loss, refit="all" is'
+    if not bad:
+        return f"{start} better in every kind of data: {'; '.join(good)}."
+    end = f", and better on {'; '.join(good)}" if good else ""
+    return f"{start} not surely better on {'; '.join(bad)}{end}."
+
+
+def show_advice(study, results):
+    """Return the table of what to use when."""
+    holds = {result["name"]: result["holds"] for result in results}
+    rules = descriptions.of_kinds(study, f1_gain(REFINED, BASELINE), KINDS)
+    refits = descriptions.compare_refits(study)
+    seconds = descriptions.compare_seconds(study)
+    lines = []
+    for kind in KINDS:
+        rule, name = rules[kind], _TESTED.get(kind)
+        if not rule["n"]:
+            continue
+        verdict = f"tested, {'holds' if holds.get(name) else 'does not hold'}"
+        lines.append(
+            [
+                f"{KIND_NAMES[kind]}: rule",
+                advise_rule(rule, study.plan["margin"]),
+                f"{show(rule)} points of F1",
+                verdict if name else judge(rule),
+                "–",
+            ]
+        )
+        ratios = {way: refits[way, "default"][kind] for way in descriptions.REFITS}
+        way = min(ratios, key=lambda name: ratios[name]["difference"])
+        is_better = ratios[way]["difference"] < 0
+        lines.append(
+            [
+                f"{KIND_NAMES[kind]}: procedure",
+                f'refit="{way}"' if is_better else "early stopping",
+                f"{show(ratios[way], 1)} % of the log loss",
+                judge(ratios[way]),
+                f"× {seconds[way][kind][1] if is_better else 1:.1f}",
+            ]
+        )
+    return [
+        Heading(2, "What to use when"),
+        Table(["data", "use", "difference", "how sure", "time"], lines),
+        Paragraph(
+            "Rules: refined PLL against the log loss; they are tested on signals by H1 "
+            "and on tables by H4. Procedures: the better refit of StagedSearchCV "
+            "against early stopping with its default. Sure means that the interval for "
+            "this kind of data does not include 0; this is no test, and not adjusted "
+            "for the number of kinds."
+        ),
+    ]
+
+
+def judge(row):
+    """Say whether an interval includes 0.
+
+    Examples
+    --------
+    >>> judge({"low": -2.0, "high": -1.0}), judge({"low": -2.0, "high": 1.0})
+    ('sure', 'not sure')
+    """
+    return "sure" if row["low"] > 0 or row["high"] < 0 else "not sure"
+
+
+def advise_rule(row, margin):
+    """Say which of two rules to take.
+
+    Examples
+    --------
+    >>> advise_rule({"low": 0.1, "high": 2.0}, 0.5)
+    'refined PLL'
+    >>> advise_rule({"low": -0.1, "high": 0.2}, 0.5)
+    'either'
+    >>> advise_rule({"low": -0.1, "high": 2.0}, 0.5)
+    'open; the default is refined PLL'
+    """
+    if -margin <= row["low"] and row["high"] <= margin:
+        return "either"
+    if row["low"] > 0:
+        return "refined PLL"
+    return "log loss" if row["high"] < 0 else "open; the default is refined PLL"
+
+
+def show_results(study, results):
+    """Return the table of the five tests, and beside it what all data sets say."""
+    n_seen = len(study.plan["seen"])
+    lines = [
+        [
+            result["name"],
+            str(result["n"]),
+            f"{signed(result['difference'], DIGITS[unit])} {unit}",
+            interval(result["low"], result["high"], DIGITS[unit]),
+            f"{result['n_up']} / {result['n_down']}",
+            f"{result['p']:.2g}",
+            f"{result['p_adjusted']:.2g}",
+            "yes" if result["holds"] else "no",
+            show(summarize_with_seen(study, _find(result["name"])), DIGITS[unit]),
+        ]
+        for result in results
+        for unit in [_find(result["name"]).unit]
+    ]
+    header = [
+        "hypothesis",
+        "units",
+        "difference",
+        "95 % interval",
+        "higher / lower",
+        "p",
+        "adjusted p",
+        "holds",
+        "with the sets of the pilot",
+    ]
+    return [
+        Heading(2, "The five tests"),
+        Bullets(list(study.plan["questions"])),
+        Table(header, lines),
+        Paragraph(
+            f"The last column has, besides, the {n_seen} data sets that were used in a "
+            "pilot; it is not tested. All else on this page is not tested either, and "
+            "its intervals are not adjusted for their number."
+        ),
+    ]
+
+
+def summarize_with_seen(study, hypothesis):
+    """Return mean and interval of a hypothesis over all data sets."""
+    values = study.values(hypothesis.measure, hypothesis.kinds, seen=True)
+    return summarize(study.units(values).values())
+
+
+def draw_all(study, results):
+    """Return the figures: a forest for each hypothesis, rules, and the frontier."""
+    margin = study.plan["margin"]
+    h1, h2, h3, h4, h5 = (
+        draw_forest(study, hypothesis, result, margin)
+        for hypothesis, result in zip(HYPOTHESES, results, strict=True)
+    )
+    rules = [rule for rule in RULES if rule != BASELINE]
+    frontiers = list_frontiers(study)
+    both = (("loss_lost", "log loss lost, %"), ("f1_lost", "points of F1 lost"))
+    return [
+        Heading(2, "The five differences, data set by data set"),
+        Paragraph(
+            "Points are data sets; thin lines go from the lowest to the highest of "
+            "their models. The black diamond is the mean over the units with its 95 % "
+            "interval. Data sets with a star share data with another one. What is "
+            "beyond the axis is an arrow with its number, or a line that is cut."
+        ),
+        Figures(
+            [h1, h2],
+            "H1 and H2: F1 on test data of what one rule chooses, minus that of the "
+            "other. To the right is better. Open circles: the same signals, split at "
+            "random; they are not tested.",
+        ),
+        Figures(
+            [h3, h5],
+            "H3 and H5: log loss on test data in per cent. To the left is better. "
+            "Coloured diamonds are the means of each kind, which are not tested.",
+        ),
+        Figures(
+            [h4, draw_rules(study, rules, margin)],
+            "H4: the difference is to be within the grey band, less than "
+            f"{margin} points. Beside it every rule against the log loss: means and 95 "
+            "% intervals for each kind.",
+        ),
+        Heading(2, "Quality against cost"),
+        Paragraph(
+            "What a rule with a patience loses to the best of all rules and patiences, "
+            "model by model: means over the units of all kinds. Over all models the "
+            "numbers are in a table below, with those of the procedures."
+        ),
+        Figures(
+            [
+                draw_frontier(frontiers, key, text, tables.RULES_OF_FRONTIER)
+                for key, text in both
+            ],
+            "Lower and further left is better. Rings: refined PLL with a patience of "
+            "20 (the default) and PBS with a patience of 10 (the former one). The log "
+            "loss of a refined rule is that after recalibration.",
+        ),
+        Figures(
+            [draw_reliability(study, tables.WAY_NAMES)],
+            "Reliability of what is shipped: share of right predictions in 15 bins of "
+            "the highest probability, all trainings of a kind together; bins with "
+            "fewer than 30 rows are left out. On the line is calibrated, below it too "
+            "sure.",
+        ),
+    ]
+
+
+def list_limits(study):
+    """Say what the answers cannot carry."""
+    plan = study.plan
+    names = [name for name in study.missing if name not in plan["seen"]]
+    yield (
+        f"These are not complete and left out: {', '.join(names)}."
+        if names
+        else "No data set of the plan is missing."
+    ).replace("_", " ")
+    n_late = sum(record["job"]["fold"] not in study.folds for record in study.records)
+    yield (
+        f"{count_rounds(study)} count; {n_late} trainings of rounds that are not "
+        "complete are left out by rule. The clock may end the run, a result may not."
+    )
+    yield from _list_problems(study)
+    yield (
+        f"{len(plan['seen'])} data sets had been used in a pilot. They are left out "
+        "of everything but the last column of the five tests."
+    )
+    yield (
+        "The value of a data set is the mean over its models. What holds for the mean "
+        "need not hold for each model."
+    )
+    yield (
+        "There is one seed for each training, and one partition of each data set. The "
+        "intervals are about other data sets, not about other seeds."
+    )
+    yield from _list_cuts(plan)
+    yield (
+        f"The best stage is the last one by {tables.show_last_stages(study)} of the "
+        "trainings. There a larger budget might choose another stage."
+    )
+    yield (
+        "Tables are split at random, even those whose rows are in the order of time. "
+        "Signals are split by groups where there are groups, else at random."
+    )
+    yield (
+        "In per cent every data set counts the same, however small its log loss is. "
+        "Differences in nats are dominated by data sets with a large one."
+    )
+    yield "The models are small. Nothing is known about large networks."
+
+
+def _list_problems(study):
+    if study.failures:
+        jobs = [record["job"] for record in study.failures]
+        texts = [f"{job['estimator']} on {job['dataset']}" for job in jobs]
+        names = ", ".join(sorted(set(texts))).replace("_", " ")
+        yield f"Trainings that failed and have no values: {len(jobs)} ({names})."
+    n_diverged, n_lost = descriptions.count_diverged(study)
+    if n_diverged:
+        yield (
+            "Trainings with stages that diverged, which are never chosen: "
+            f"{n_diverged}; without any other stage: {n_lost}."
+        )
+
+
+def _list_cuts(plan):
+    settings = plan.settings
+    if "most_rows" in settings:
+        yield (
+            f"Large data sets were cut at random: to {settings['most_rows']} rows to "
+            f"train on and {settings['most_test_rows']} to test on, for tuned models "
+            f"to {settings['most_tuned_rows']} to train on."
+        )
+    if "most_points" in settings:
+        yield (
+            f"Signals longer than {settings['most_points']} points were averaged down."
+        )

@@ -1,0 +1,1 @@
+"""Small studies: each answers one question of the documentation."""

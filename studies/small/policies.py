@@ -1,0 +1,162 @@
+"""Policies of the study of few validation rows, and what is kept of a stage."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from sklearn_superior.early_stopping import EarlyStopper
+from sklearn_superior.metrics import fit_temperature, scale_temperature
+from studies._scores import (
+    brier_score,
+    log_losses,
+    macro_f1,
+    paper_penalty,
+    shorten,
+)
+
+# How the temperature is fitted. A number is the scale of the prior; "bare" is the
+# lowest log loss, "smoothed" that with smoothed labels, "mixed" is bare, and then the
+# probabilities are mixed with uniform ones (the "ts-mix" of probmetrics).
+PRIORS = {"1": 1.0, "0.7": 0.7, "0.5": 0.5, "0.3": 0.3}
+CALIBRATIONS = ("bare", *PRIORS, "smoothed", "mixed")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the stage is chosen, and what is shipped.
+
+    Parameters
+    ----------
+    rule : {"log_loss", "brier"}
+        What is computed from the validation part.
+
+    patience : int
+        Stages without improvement after which training stops.
+
+    penalized : bool, default=False
+        Whether wrong predictions are penalized as in the paper.
+
+    judged : str or None, default=None
+        The calibration before the rule is computed: of a refined rule.
+
+    shipped : str or None, default=None
+        The calibration of the kept stage. If None, that of `judged`.
+    """
+
+    rule: str
+    patience: int
+    penalized: bool = False
+    judged: str | None = None
+    shipped: str | None = None
+
+    def score(self, row, n_rows, n_classes):
+        """Return the value of the rule at a stage, or at all; lower is better."""
+        value = row[_key(self.rule, self.judged)]
+        if not self.penalized:
+            return value
+        penalty = paper_penalty(self.rule, n_classes)
+        return value + penalty * row["errors"] / n_rows
+
+    def choose(self, record):
+        """Return the stage that is kept."""
+        keys = (_key(self.rule, self.judged), "errors")
+        columns = {key: np.array(record["stages"][key]) for key in keys}
+        n_rows = record["n_rows"]["validation"]
+        stopper = EarlyStopper(n_iter_no_change=self.patience, greater_is_better=False)
+        for score in self.score(columns, n_rows, record["n_classes"]):
+            if stopper.update(score):
+                break
+        return stopper.best_iteration
+
+    def judge(self, record):
+        """Return the log loss and macro F1 of the kept model on the test part."""
+        best, stages = self.choose(record), record["stages"]
+        loss = stages[_key("test_log_loss", self.shipped or self.judged)]
+        return loss[best], stages["test_f1"][best]
+
+
+def _key(name, calibration):
+    return name if calibration is None else f"{name} {calibration}"
+
+
+OLD, PLAIN = "PBS, 10, no temperature", "log loss, 10, no temperature"
+POLICIES = {
+    OLD: Policy("brier", 10, penalized=True),
+    PLAIN: Policy("log_loss", 10),
+    "log loss, 20, σ = 0.5": Policy("log_loss", 20, shipped="0.5"),
+    "refined log loss, 20, no prior": Policy("log_loss", 20, judged="bare"),
+    **{
+        f"refined log loss, 20, σ = {name}": Policy("log_loss", 20, judged=name)
+        for name in PRIORS
+    },
+    "refined log loss, 20, ts-mix": Policy("log_loss", 20, judged="mixed"),
+    "refined PLL, 20, no prior": Policy("log_loss", 20, True, "bare"),
+    **{
+        f"refined PLL, 20, σ = {name}": Policy("log_loss", 20, True, name)
+        for name in PRIORS
+    },
+    "refined PLL, 20, smoothed labels": Policy("log_loss", 20, True, "smoothed"),
+    "refined PLL, 20, ts-mix": Policy("log_loss", 20, True, "mixed"),
+}
+
+
+def fit_calibrations(y, proba):
+    """Return the temperature of each calibration but the mixed one."""
+    labels = np.arange(proba.shape[1])
+
+    def fit(prior_scale):
+        return fit_temperature(y, proba, labels=labels, prior_scale=prior_scale)
+
+    return {
+        "bare": fit(None),
+        **{name: fit(scale) for name, scale in PRIORS.items()},
+        "smoothed": fit_smoothed(y, proba),
+    }
+
+
+def fit_smoothed(y, proba):
+    """Return the temperature with the lowest log loss of smoothed labels.
+
+    They are mixed with uniform ones, which weigh as much as one row in all.
+    """
+    logs = np.log(np.maximum(proba, np.finfo(proba.dtype).eps)).astype(float)
+    weight = 1 / (len(y) + 1)
+    target = (1 - weight) * logs[np.arange(len(y)), y] + weight * logs.mean(axis=1)
+
+    def loss(log_inverse):
+        inverse = np.exp(log_inverse)
+        return np.sum(logsumexp(inverse * logs, axis=1) - inverse * target)
+
+    found = minimize_scalar(loss, bounds=(-7, 14), method="bounded")
+    return float(np.exp(-found.x))
+
+
+def measure(y, proba):
+    """Return what is kept of a stage: `y` and `proba` have both parts."""
+    (y_val, y_test), (val, test) = y, proba
+    row = {
+        "log_loss": log_losses(y_val, val).mean(),
+        "brier": brier_score(y_val, val),
+        "errors": int(np.sum(val.argmax(axis=1) != y_val)),
+        "test_log_loss": log_losses(y_test, test).mean(),
+        "test_f1": macro_f1(y_test, test.argmax(axis=1), test.shape[1]),
+    }
+    uniform = 1 / (len(y_val) + 1)
+    for name, temperature in fit_calibrations(y_val, val).items():
+        scaled = (
+            scale_temperature(val, temperature),
+            scale_temperature(test, temperature),
+        )
+        kinds = {name: 0.0, "mixed": uniform} if name == "bare" else {name: 0.0}
+        row[f"temperature {name}"] = temperature
+        for kind, share in kinds.items():
+            row[f"log_loss {kind}"] = log_losses(y_val, scaled[0], share).mean()
+            row[f"test_log_loss {kind}"] = log_losses(y_test, scaled[1], share).mean()
+    # Most digits for what the stage is chosen by.
+    n_digits = {"test": 5, "temp": 3}
+    return {
+        name: value if name == "errors" else shorten(value, n_digits.get(name[:4], 6))
+        for name, value in row.items()
+    }

@@ -1,0 +1,102 @@
+"""The tables of the comparison of procedures."""
+
+import math
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from studies._page import Table
+from studies.procedures import tables
+from studies.procedures.analysis import Study
+from studies.tests.procedures_records import PLAN, make_records, plant
+
+
+@pytest.fixture(scope="module")
+def study():
+    return Study(PLAN, make_records(plant))
+
+
+def rows_of(parts, which=0):
+    table = [part for part in parts if isinstance(part, Table)][which]
+    return {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+
+
+def test_numbers_have_their_interval_if_there_is_one():
+    row = {"difference": 1.0, "low": -0.5, "high": 2.5}
+    assert tables.show(row) == "+1.00 (−0.50 to +2.50)"
+    assert tables.level(row) == "1.0 (−0.5 to 2.5)"
+    row = row | {"low": math.nan}
+    assert (tables.show(row, 1), tables.level(row, 0)) == ("+1.0", "1")
+    row = row | {"difference": math.nan}
+    assert (tables.show(row), tables.level(row)) == ("–", "–")
+
+
+def test_rules_are_listed_for_each_kind(study):
+    parts = tables.show_rules(study)
+    rows = rows_of(parts)
+    assert len(rows) == 7
+    assert rows["accuracy"]["binary tables"].startswith("−0.10 (")
+    rows = rows_of(parts, 1)
+    assert len(rows) == 8
+    assert rows["log loss"]["signals"].startswith("−3.00 (")
+
+
+def test_the_split_is_put_into_words(study):
+    parts = tables.show_splits(study)
+    assert parts[1].text.startswith("The split matters: with new groups refined PLL")
+    assert rows_of(parts)["refined PLL − log loss"]["units"] == "3"
+    without = [r for r in study.records if "random" not in r["job"]["dataset"]]
+    assert tables.show_splits(Study(PLAN, without)) == []
+
+
+def test_parts_of_the_data_and_models(study):
+    parts = tables.show_parts(study)
+    assert rows_of(parts)["tables"]["H3"].startswith("−5.6 (")
+    assert rows_of(parts)["signals at random"]["H5"] == "–"
+    models = rows_of(parts, 1)
+    assert models["convolutional network"]["H4"] == "–"
+    assert models["LightGBM"]["H1"].startswith("+2.61 (")
+
+
+def test_procedures_have_their_cost(study):
+    parts = tables.show_procedures(study)
+    rows = rows_of(parts)  # the last kind of each procedure: signals
+    assert rows["StagedSearchCV, folds"]["times the default"] == "1.3"
+    assert rows["StagedSearchCV, folds"]["calibration error, points"].startswith("5.0")
+    assert rows["early stopping, default"]["log loss, % against the default"] == "–"
+    assert rows_of(parts, 1)["early stopping, default"]["signals"].startswith("60 (")
+
+
+def test_refits_sizes_and_tuned_models(study):
+    refits = rows_of(tables.show_refits(study))
+    assert refits["all against folds"]["tables"].startswith("−2.0 (")
+    sizes = rows_of(tables.show_sizes(study))
+    assert sizes["60 to 250"]["trainings"] == "150"
+    assert sizes["below 60"]["F1: refined PLL − log loss"] == "–"
+    tuned = rows_of(tables.show_tuned(study))
+    assert tuned["table 2"]["log loss, %"] == "−4.0"
+    assert tuned["mean over units"]["F1, points"] == "+1.50"
+    without = [r for r in study.records if r["job"]["estimator"] != "tuned"]
+    assert tables.show_tuned(Study(PLAN, without)) == []
+
+
+def test_what_single_sets_tell(study):
+    rows = rows_of(tables.show_within(study))
+    assert rows["all against default"]["lower"] == "22"
+    assert rows["all against default"]["not told apart"] == "0"
+
+
+def test_policies_are_listed(study):
+    (table,) = (p for p in tables.show_policies(study) if isinstance(p, Table))
+    assert len(table.rows) == 33
+    assert table.rows[0][:3] == ["last stage", "–", "100"]
+    assert ["all stages"] == [row[1] for row in table.rows if row[0] == "PBS"][-1:]
+
+
+def test_all_sets_are_listed_with_those_that_share_their_data(study):
+    rows = rows_of(tables.show_sets(study))
+    assert rows["table 0"]["one unit with"] == "binary 0"
+    assert "table 9" not in rows  # seen
+    assert rows["table 1"]["H1 and H4"] == "−0.07"
+    assert rows["signal 8"]["H5"] == "−10.8"
