@@ -11,6 +11,9 @@ both sides train the same number of stages on the same folds, 20 features, 3 cla
 - native early stopping: ``fit`` with validation rows and the log loss of every stage.
 - ``GridSearchCV``: one fit for each candidate and fold, and one score.
 
+The load is that of the last minute, both sides included; other programs distort ratios
+with all threads most.
+
 Ours scores every stage by ``"neg_log_loss"`` and keeps the out-of-fold probabilities of
 the best one, which ``lgb.cv`` and ``xgb.cv`` do not.
 
@@ -156,7 +159,8 @@ def report(what, peer, ours, one_thread, goal):
     peer, ours = seconds.min(axis=0)
     threads = "one" if one_thread else "all"
     print(
-        f"{what:<58}{peer:8.2f}{ours:8.2f}{ours / peer:7.2f}  {threads:<8}{goal}",
+        f"{what:<58}{peer:8.2f}{ours:8.2f}{ours / peer:7.2f}  {goal:<6}{threads:<8}"
+        f"{os.getloadavg()[0]:4.1f}",
         flush=True,
     )
 
@@ -334,7 +338,7 @@ def main():
         print_peak(*options.peak)
         return
     print(f"Seconds of the clock, the best of {ROUNDS}, {load()} at the start\n")
-    print(f"{'ours / peer':<58}{'peer':>8}{'ours':>8}{'ratio':>7}  threads goal")
+    print(f"{'ours / peer':<58}{'peer':>8}{'ours':>8}{'ratio':>7}  goal  threads load")
     for part in options.only:
         PARTS[part](options.rows)
     print(f"\n{load()} at the end")
