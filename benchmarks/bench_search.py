@@ -340,7 +340,8 @@ def main():
         print_peak(*options.peak)
         return
     print(f"Seconds of the clock, the best of {ROUNDS}, {load()} at the start\n")
-    print(f"{'ours / peer':<58}{'peer':>8}{'ours':>8}{'ratio':>7}  goal  threads load    cpu")
+    head = f"{'ours / peer':<58}{'peer':>8}{'ours':>8}{'ratio':>7}"
+    print(head + "  goal  threads load    cpu")
     for part in options.only:
         PARTS[part](options.rows)
     print(f"\n{load()} at the end")
