@@ -18,7 +18,7 @@ Ours scores every stage by ``"neg_log_loss"`` and keeps the out-of-fold probabil
 the best one, which ``lgb.cv`` and ``xgb.cv`` do not.
 
 Run with ``make benchmark`` or ``python benchmarks/bench_search.py [--rows 2000 20000]
-[--only cv jobs stopping grid cheap memory]``.
+[--only cv jobs stopping grid cheap memory] [--threads all]``.
 """
 
 import argparse
@@ -49,6 +49,7 @@ from sklearn_superior.model_selection import StagedSearchCV
 NEVER = 10_000  # a patience that does not end
 N_CLASSES = 3
 ROUNDS = 3
+THREADS = ["all", "one"]  # which of them to measure
 STAGES = {2_000: 150, 20_000: 100, 100_000: 30}  # by the number of rows
 SCORING = {"scoring": "neg_log_loss", "n_iter_no_change": NEVER, "calibration": None}
 BUDGET = {
@@ -149,6 +150,9 @@ def fit_native(name, data, n_stages, one_thread):
 
 def report(what, peer, ours, one_thread, goal):
     """Time both sides in turns and print a line of the table."""
+    threads = "one" if one_thread else "all"
+    if threads not in THREADS:
+        return
     clock, processor = np.empty((2, ROUNDS, 2))
     with threadpool_limits(1) if one_thread else nullcontext():
         for i in range(ROUNDS):
@@ -159,7 +163,6 @@ def report(what, peer, ours, one_thread, goal):
                 processor[i, k] = process_time() - start[1]
     peer, ours = clock.min(axis=0)
     peer_cpu, ours_cpu = processor.min(axis=0)
-    threads = "one" if one_thread else "all"
     print(
         f"{what:<58}{peer:8.2f}{ours:8.2f}{ours / peer:7.2f}  {goal:<6}{threads:<8}"
         f"{os.getloadavg()[0]:4.1f}{ours_cpu / peer_cpu:7.2f}",
@@ -332,8 +335,10 @@ def main():
         "--rows", type=int, nargs="+", choices=STAGES, default=list(STAGES)
     )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--threads", nargs="+", choices=THREADS, default=THREADS)
     parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    THREADS[:] = options.threads
     # Few stages are trained here, and the last one is often the best.
     warnings.simplefilter("ignore", ConvergenceWarning)
     if options.peak:
