@@ -129,7 +129,7 @@ def hist_cv(X, y, folds, n_stages, one_thread):
 CV = {
     "LightGBM": ("lgb.cv", lightgbm_cv),
     "XGBoost": ("xgb.cv", xgboost_cv),
-    "HistGradientBoosting": ("fits, staged_predict_proba", hist_cv),
+    "HistGradientBoosting": ("staged_predict_proba", hist_cv),
 }
 
 
