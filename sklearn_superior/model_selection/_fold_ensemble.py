@@ -1,7 +1,10 @@
 """The models of the folds as one classifier."""
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -143,7 +146,9 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         self.fit()
         classes, total, dtypes = self.classes_, 0.0, []
         for estimator, own in zip(self.estimators, self._member_classes, strict=True):
-            y_proba = estimator.predict_proba(X)
+            # Some steps of pipelines work in place: every member has rows of its own.
+            is_pipeline = isinstance(estimator, Pipeline)
+            y_proba = estimator.predict_proba(deepcopy(X) if is_pipeline else X)
             if self.temperature != 1:
                 y_proba = scale_temperature(y_proba, self.temperature)
             dtypes.append(y_proba.dtype)

@@ -7,6 +7,7 @@ its own, whose idle members take the cores from the others, and would lose the s
 that libraries keep for each thread.
 """
 
+import atexit
 import signal
 import sys
 import warnings
@@ -15,6 +16,7 @@ from contextvars import copy_context
 from functools import partial
 from operator import attrgetter, eq, is_
 from signal import SIGINT
+from weakref import WeakSet
 
 import greenlet
 from sklearn import get_config, set_config
@@ -53,6 +55,7 @@ class Coroutine:
         # Context variables, among them NumPy's error state, are those of the caller.
         self._greenlet.gr_context = copy_context()
         self._settings = _Settings()
+        _coroutines.add(self)
 
     @property
     def has_ended(self):
@@ -68,12 +71,15 @@ class Coroutine:
     def close(self):
         """End the function where it waits, by an exception that it may not catch."""
         while not self._greenlet.dead:  # one that is caught all the same comes again
-            # What a library makes of the exception is of no interest.
-            with suppress(Exception):
+            try:
                 self._switch(self._greenlet.throw, greenlet.GreenletExit)
+            except greenlet.error:  # it belongs to another thread
+                raise
+            except Exception:
+                pass  # what a library makes of the exception is of no interest
 
     def __del__(self):
-        # Not by the garbage collector in another thread, which cannot switch here.
+        # The garbage collector may be at work in another thread, which cannot switch.
         with suppress(Exception):
             self.close()
 
@@ -84,6 +90,16 @@ class Coroutine:
             return switch(argument)
         finally:
             self._settings.leave()
+
+
+# CatBoost hangs if it is left waiting when the interpreter is taken down.
+_coroutines: WeakSet = WeakSet()
+
+
+@atexit.register
+def _close_all():
+    for coroutine in list(_coroutines):
+        coroutine.__del__()
 
 
 def _emit(value):

@@ -4,7 +4,6 @@ A training has a private copy of the estimator. It fits what comes before the st
 a pipeline, encodes labels, and hands over probabilities with a column for every class.
 """
 
-import warnings
 from copy import copy, deepcopy
 from numbers import Integral
 
@@ -21,6 +20,7 @@ from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.staged.adapters.base import set_seeds
 from sklearn_superior.utils._tables import stack_rows
+from sklearn_superior.utils._warnings import ignored_warnings
 
 
 class Training:
@@ -243,8 +243,7 @@ class Training:
     def differs(self, estimator, part, y_proba):
         """Say how an estimator predicts a part otherwise; empty if it does not."""
         try:
-            with warnings.catch_warnings():  # those of training were shown
-                warnings.simplefilter("ignore")
+            with ignored_warnings():  # those of training were shown
                 own = estimator.predict_proba(self._load_seen[part]())
             own = align_columns(own, self.columns_of(estimator), self.classes)
             difference = float(np.max(np.abs(own - y_proba)))

@@ -26,9 +26,12 @@ def in_parallel(function, jobs, *, n_jobs):
     left = dict(enumerate(jobs))
     for attempt in range(1, _N_ATTEMPTS + 1):
         tasks = [delayed(_numbered)(number, function, *left[number]) for number in left]
-        results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
         try:
-            for number, result in results:
+            parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        except ValueError:  # a backend without generators, such as multiprocessing
+            parallel = Parallel(n_jobs=n_jobs)
+        try:
+            for number, result in parallel(tasks):
                 del left[number]
                 yield result
             return

@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from contextlib import contextmanager
+from threading import RLock
 
 # Frames of these modules are passed over: ours, and the wrappers around `fit`.
 _INSIDE = ("sklearn_superior.", "sklearn.base", "sklearn.callback", "contextlib")
@@ -13,3 +15,18 @@ def warn(message, category=UserWarning):
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+_lock = RLock()
+
+
+@contextmanager
+def ignored_warnings(message="", category=Warning):
+    """Ignore warnings in this context, one thread at a time.
+
+    The filters are those of the whole process. Two threads that leave such contexts in
+    the order in which they came would leave the filters of the first one for good.
+    """
+    with _lock, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message, category)
+        yield

@@ -9,6 +9,7 @@ import time
 import warnings
 from importlib.util import find_spec
 
+import greenlet
 import numpy as np
 import pytest
 import sklearn
@@ -100,16 +101,26 @@ def test_one_that_is_dropped_ends():
     assert ended == [1]
 
 
-def test_one_that_is_dropped_in_another_thread_does_no_harm():
+def test_one_of_another_thread_cannot_be_closed_and_does_no_harm():
     def function(emit):
         emit(1)
 
-    made = []
-    thread = threading.Thread(target=lambda: made.append(Coroutine(function)))
+    made, goes_on = [], threading.Event()
+
+    def make():
+        made.append(Coroutine(function))
+        made[0].resume()
+        goes_on.wait()
+        made.clear()
+
+    thread = threading.Thread(target=make)
     thread.start()
+    while not (made and made[0]._greenlet):
+        time.sleep(0.001)
+    with pytest.raises(greenlet.error, match="different thread"):
+        made[0].close()
+    goes_on.set()
     thread.join()
-    made[0].resume()
-    made.clear()
     gc.collect()
 
 

@@ -1,8 +1,7 @@
 """CatBoost: its own, incrementally updated predictions, read by a metric."""
 
 import signal
-import warnings
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
@@ -14,6 +13,7 @@ from sklearn_superior.staged.adapters.base import (
     margin_to_proba,
     stand_in_labels,
 )
+from sklearn_superior.utils._warnings import ignored_warnings
 
 # What would judge the stages by itself; not passed on.
 _JUDGES = (
@@ -82,7 +82,8 @@ class CatBoostStages(Stages):
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         metric = _PredictionReader()
-        callback = _Callback(lambda: on_stage(margin_to_proba(metric.latest)))
+        start = ExitStack()
+        callback = _Callback(lambda: on_stage(margin_to_proba(metric.latest)), start)
         params = self.estimator.get_params()
         params = {k: v for k, v in params.items() if k not in _JUDGES}
         params |= {"eval_metric": metric, "metric_period": 1}
@@ -90,8 +91,9 @@ class CatBoostStages(Stages):
             params["thread_count"] = self.limit_threads(params.get("thread_count"))
         self._model = type(self.estimator)(**params)
         self.column_classes = self._find_column_classes(y)
-        with warnings.catch_warnings(), _note_interrupt(callback):
-            warnings.filterwarnings("ignore", "Failed to import numba", UserWarning)
+        with start, _note_interrupt(callback):
+            # CatBoost recommends numba before the first stage.
+            start.enter_context(ignored_warnings("Failed to import numba", UserWarning))
             self._model.fit(
                 X,
                 y,
@@ -177,14 +179,16 @@ class _Callback:
     """Ends training when `on_stage` says so.
 
     CatBoost loses the model when an exception passes through it. So an exception
-    ends training, too, and is raised when that is over.
+    ends training, too, and is raised when that is over. `start` is a context that ends
+    with the first stage.
     """
 
-    def __init__(self, on_stage):
-        self.on_stage = on_stage
+    def __init__(self, on_stage, start):
+        self.on_stage, self.start = on_stage, start
         self.error = None
 
     def after_iteration(self, info):
+        self.start.close()
         if self.error is None:
             try:
                 return not self.on_stage()

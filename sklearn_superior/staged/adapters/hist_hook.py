@@ -10,7 +10,6 @@ This file uses private names of scikit-learn;
 `tests/staged/adapters/test_hist_hook.py` fails when one of them changes.
 """
 
-import warnings
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
@@ -18,6 +17,8 @@ from itertools import count
 
 import numpy as np
 from sklearn.metrics._scorer import _SCORERS
+
+from sklearn_superior.utils._warnings import ignored_warnings
 
 __all__ = [
     "cut_hist",
@@ -139,8 +140,7 @@ def hist_hook_works(hist_class):
             model.fit(X, y, X_val=X, y_val=np.zeros_like(y))
         return model, seen, on_the_way
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where a warning is an error, it is no change
+    with ignored_warnings():  # where a warning is an error, it is no change
         try:
             plain = hist_class(early_stopping=False, **common).fit(X, y)
             expected = np.array(list(plain.staged_predict_proba(X)))
