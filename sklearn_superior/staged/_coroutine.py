@@ -16,6 +16,7 @@ from contextvars import copy_context
 from functools import partial
 from operator import attrgetter, eq, is_
 from signal import SIGINT
+from threading import current_thread, main_thread
 from weakref import WeakSet
 
 import greenlet
@@ -145,12 +146,12 @@ class _Settings:
 
 def _settings(inference_mode):
     """Return how each setting is read, written and compared, by its name."""
-    settings = {
-        # Only the main thread can set it, so that only there it can differ.
-        "SIGINT": (partial(signal.getsignal, SIGINT), _set_signal, is_),
-        "sklearn": (get_config, _set_sklearn_config, eq),
-        "filters": (_get_filters, _set_filters, _are_same),
-    }
+    settings = {"sklearn": (get_config, _set_sklearn_config, eq)}
+    if current_thread() is main_thread():
+        # These are of the whole process. The handler can only be set here; and a thread
+        # that gives back filters may undo what another one has done in the meantime.
+        settings["SIGINT"] = partial(signal.getsignal, SIGINT), _set_signal, is_
+        settings["filters"] = _get_filters, _set_filters, _are_same
     xgboost, torch = sys.modules.get("xgboost"), sys.modules.get("torch")
     if hasattr(xgboost, "set_config"):  # imported as a whole
         settings["xgboost"] = xgboost.get_config, _set_xgboost_config, eq
