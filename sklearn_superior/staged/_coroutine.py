@@ -56,6 +56,7 @@ class Coroutine:
         # Context variables, among them NumPy's error state, are those of the caller.
         self._greenlet.gr_context = copy_context()
         self._settings = _Settings()
+        self._thread = current_thread()
         _coroutines.add(self)
 
     @property
@@ -72,16 +73,13 @@ class Coroutine:
     def close(self):
         """End the function where it waits, by an exception that it may not catch."""
         while not self._greenlet.dead:  # one that is caught all the same comes again
-            try:
+            # What a library makes of the exception is of no interest.
+            with suppress(Exception):
                 self._switch(self._greenlet.throw, greenlet.GreenletExit)
-            except greenlet.error:  # it belongs to another thread
-                raise
-            except Exception:
-                pass  # what a library makes of the exception is of no interest
 
     def __del__(self):
         # The garbage collector may be at work in another thread, which cannot switch.
-        with suppress(Exception):
+        if current_thread() is self._thread:
             self.close()
 
     def _switch(self, switch, argument):
