@@ -3,7 +3,7 @@
 import sys
 import warnings
 from contextlib import contextmanager
-from threading import RLock
+from threading import current_thread, main_thread
 
 # Frames of these modules are passed over: ours, and the wrappers around `fit`.
 _INSIDE = ("sklearn_superior.", "sklearn.base", "sklearn.callback", "contextlib")
@@ -17,16 +17,17 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-_lock = RLock()
-
-
 @contextmanager
 def ignored_warnings(message="", category=Warning):
-    """Ignore warnings in this context, one thread at a time.
+    """Ignore warnings in this context, if it is in the main thread.
 
-    The filters are those of the whole process. Two threads that leave such contexts in
-    the order in which they came would leave the filters of the first one for good.
+    The filters are those of the whole process. Threads that leave such contexts in the
+    order in which they came leave the filters of the first one for good, also if the
+    other context is that of another library.
     """
-    with _lock, warnings.catch_warnings():
+    if current_thread() is not main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message, category)
         yield
