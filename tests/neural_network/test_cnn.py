@@ -134,7 +134,7 @@ def test_the_loss_in_the_history_is_the_mean_over_the_epoch(data):
     model.set_params(learning_rate=1e-12, batch_size=1000).fit(X, y)
     model.module_.train()  # batch normalisation as in training
     with torch.no_grad():
-        logits = model.module_(torch.from_numpy(model._encoding.transform(X)))
+        logits = model.module_(torch.from_numpy(model._encoding.transform(X)[:]))
         codes = torch.from_numpy(np.searchsorted(model.classes_, y))
         expected = torch.nn.functional.cross_entropy(logits, codes).item()
     assert model.history_["train_loss"][0] == pytest.approx(expected, rel=1e-5)
@@ -149,13 +149,13 @@ def test_standardises_with_the_training_part_only(data):
     )
     np.testing.assert_allclose(plain._encoding.scaler.mean.ravel(), X.mean(axis=(0, 2)))
     np.testing.assert_allclose(plain._encoding.scaler.scale.ravel(), X.std(axis=(0, 2)))
-    scaled = plain._encoding.transform(X)
+    scaled = plain._encoding.transform(X)[:]
     np.testing.assert_allclose(scaled.mean(axis=(0, 2)), 0, atol=1e-6)
     X_const = X.copy()
     X_const[:, 1] = 7
     assert np.isfinite(small_cnn(max_iter=1).fit(X_const, y).predict_proba(X)).all()
     off = small_cnn(standardize=False, max_iter=1).fit(X, y)
-    np.testing.assert_array_equal(off._encoding.transform(X), X.astype(np.float32))
+    np.testing.assert_array_equal(off._encoding.transform(X)[:], X.astype(np.float32))
 
 
 def test_units_do_not_matter_when_standardised(data):
@@ -313,7 +313,7 @@ def test_validation_weights_are_in_the_score(data):
         X, y, X_val=X_val, y_val=y_val, sample_weight_val=weight
     )
     score = neg_penalized_brier_scorer(model, X_val, y_val, sample_weight=weight)
-    assert model.best_score_ == score
+    assert model.best_score_ == pytest.approx(score, rel=1e-12)
 
 
 def test_in_scikit_learns_tools(data):
@@ -427,9 +427,9 @@ def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
     X, y, X_val, _ = data
     model = small_cnn(max_iter=3).fit(X, y)
     whole = model.predict_proba(X_val)
-    from sklearn_superior.neural_network import _training
+    from sklearn_superior.neural_network import _trainer
 
-    monkeypatch.setattr(_training, "_EVALUATION_SIZE", 7 * X[0].size)
+    monkeypatch.setattr(_trainer, "_EVALUATION_SIZE", 7 * X[0].size)
     np.testing.assert_allclose(model.predict_proba(X_val), whole, atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(X_val[3:4]), whole[3:4], atol=1e-6)
 
@@ -437,10 +437,10 @@ def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
 def test_pickles_without_the_device(data, monkeypatch):
     X, y, X_val, _ = data
     model = small_cnn(max_iter=2).fit(X, y).partial_fit(X, y)
-    module, trainer = model.module_, model._trainer
+    module, training = model.module_, model._training
     loaded = pickle.loads(pickle.dumps(model))
     assert model.module_ is module  # nothing is changed by it
-    assert model._trainer is trainer
+    assert model._training is training
     np.testing.assert_array_equal(
         loaded.predict_proba(X_val), model.predict_proba(X_val)
     )
@@ -477,8 +477,6 @@ def test_a_module_of_ones_own(data):
     assert fitted[0].predict(X_val).shape == y_val.shape
     with pytest.raises(ValueError, match="'module' parameter.*returned 7"):
         small_cnn(module=lambda *shape: 7).fit(X, y)
-    with pytest.raises(ValueError, match="'module' parameter.*builds a network"):
-        small_cnn(module=torch.nn.Linear(2, 3)).fit(X, y)
     with pytest.raises(ValueError, match=r"'module' parameter.*\(n, 2, 16\)"):
         small_cnn(module=lambda c, n, k: Perceptron(c, 5, k)).fit(X, y)
     with pytest.raises(ValueError, match=r"each of 3 classes.*\(2, 5\)"):
@@ -553,7 +551,7 @@ def test_divergence_in_the_first_epoch_is_an_error(data):
 
 
 def test_divergence_keeps_the_best_epoch(data, monkeypatch):
-    from sklearn_superior.neural_network._training import Trainer
+    from sklearn_superior.neural_network._trainer import Trainer
 
     X, y, *_ = data
     train_epoch, losses = Trainer.train_epoch, iter([0, 0, np.nan])

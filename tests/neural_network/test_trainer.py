@@ -1,22 +1,48 @@
-"""The training loop in torch: devices, batches, checkpoints, threads."""
+"""The training loop in torch: from parameters to a network, optimizers, batches."""
 
+import copy
 import threading
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 torch = pytest.importorskip("torch")
 
-from sklearn_superior.neural_network._cnn_module import seed_dropout  # noqa: E402
-from sklearn_superior.neural_network._training import (  # noqa: E402
+from sklearn_superior.neural_network import CNNClassifier  # noqa: E402
+from sklearn_superior.neural_network._module import make_cnn, seed_dropout  # noqa: E402
+from sklearn_superior.neural_network._trainer import (  # noqa: E402
+    NAdam,
     Trainer,
     brier_loss,
     draw_batches,
     dump_tensors,
     load_tensors,
     log_loss,
+    make_optimizer,
+    predict_proba,
+    to_proba,
     use_threads,
 )
-from tests.neural_network.networks import make_tensors, paper_cnn  # noqa: E402
+from sklearn_superior.neural_network._trainer import (  # noqa: E402
+    make_trainer as make_trainer_of,
+)
+from sklearn_superior.neural_network._windows_input import (  # noqa: E402
+    Encoding,
+    Windows,
+)
+
+
+def paper_cnn():
+    return make_cnn(
+        3, 20, 4, channels=(64, 32, 16), kernel_size=3, hidden=1024, dropout=0.2
+    )
+
+
+def make_tensors(n=70):
+    torch.manual_seed(0)
+    return torch.randn(n, 3, 20), torch.randint(0, 4, (n,)), torch.rand(n)
+
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
@@ -120,7 +146,7 @@ def test_cpu_and_cuda_train_alike():
     for device in ("cpu", "cuda"):
         torch.manual_seed(0)
         trainer = make_trainer(device)
-        seed_dropout(trainer.module, trainer.dropout).eval()
+        seed_dropout(trainer.module, trainer.dropout, replace=True).eval()
         losses.append(float(trainer.train_epoch(*trainer.place(*data))))
     assert losses[0] == pytest.approx(losses[1], abs=0.1)
 
@@ -153,3 +179,108 @@ def test_a_file_with_code_in_it_is_refused():
 
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         load_tensors(pickle.dumps(Evil(), protocol=2))
+
+
+WINDOWS = np.random.default_rng(0).normal(size=(50, 2, 12))
+
+
+def from_params(seed):
+    params = CNNClassifier(channels=(4,), hidden=8, device="cpu", random_state=seed)
+    encoding = Encoding(Windows(WINDOWS), np.array(["a", "b", "c"]), standardize=True)
+    encoding = encoding.knowing(encoding.classes)
+    return make_trainer_of(params, encoding), encoding
+
+
+def test_the_seed_decides_the_first_weights():
+    one, same, other = (from_params(seed)[0].module.state_dict() for seed in (0, 0, 1))
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_predictions_are_the_softmax_of_the_network():
+    trainer, encoding = from_params(0)
+    found = predict_proba(trainer.module, encoding, WINDOWS, device="cpu", n_jobs=1)
+    trainer.module.eval()
+    with torch.no_grad():
+        logits = trainer.module(torch.from_numpy(encoding.transform(WINDOWS)[:]))
+    assert_allclose(found, torch.softmax(logits.double(), dim=1).numpy(), atol=1e-6)
+
+
+def test_probabilities_are_in_double_precision():
+    logits = torch.tensor([[0.0, 1.0], [-100.0, 100.0]])
+    found = to_proba(
+        logits,
+        Encoding(Windows(WINDOWS), np.arange(2), standardize=False).knowing([0, 1]),
+    )
+    assert found.dtype == np.float64
+    assert_array_equal(found.sum(axis=1), 1)
+
+
+def test_a_network_that_is_given_is_taken_up():
+    trainer, encoding = from_params(0)
+    params = CNNClassifier(device="cpu", random_state=3)
+    assert make_trainer_of(params, encoding, trainer.module).module is trainer.module
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_torch(fused):
+    torch.manual_seed(0)
+    ours = paper_cnn().double().eval()
+    theirs = copy.deepcopy(ours)
+    optimizers = [
+        NAdam(ours.parameters(), lr=0.01, fused=fused),
+        torch.optim.NAdam(theirs.parameters(), lr=0.01),
+    ]
+    X, y, _ = make_tensors()
+    for _ in range(30):
+        for module, optimizer in zip((ours, theirs), optimizers, strict=True):
+            optimizer.zero_grad()
+            log_loss(module(X.double()), y).mean().backward()
+            optimizer.step()
+    # torch keeps the product of the momenta in single precision.
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_the_formula(fused):
+    # A loss whose gradient is the weight itself, so that all is one number.
+    weight = torch.tensor([3.0], dtype=torch.float64, requires_grad=True)
+    optimizer = NAdam([weight], lr=0.1, fused=fused)
+    p, m, v, product = 3.0, 0.0, 0.0, 1.0
+    for t in range(1, 101):
+        optimizer.zero_grad()
+        (0.5 * weight**2).sum().backward()
+        optimizer.step()
+        mu, mu_next = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
+        product *= mu
+        m, v = 0.9 * m + 0.1 * p, 0.999 * v + 0.001 * p**2
+        direction = mu_next * m / (1 - product * mu_next) + (1 - mu) * p / (1 - product)
+        p -= 0.1 * direction / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
+        assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
+
+
+def test_nadam_does_without_the_kernel_for_all_tensors(monkeypatch):
+    X, y, _ = make_tensors()
+
+    def train():
+        torch.manual_seed(0)
+        module = paper_cnn().eval()
+        optimizer = NAdam(module.parameters(), lr=0.01, fused=True)
+        for _ in range(5):
+            optimizer.zero_grad()
+            log_loss(module(X), y).mean().backward()
+            optimizer.step()
+        return torch.cat([p.detach().ravel() for p in module.parameters()])
+
+    assert hasattr(torch, "_foreach_lerp_")  # the private name that is used
+    expected = train()
+    monkeypatch.delattr(torch, "_foreach_lerp_")
+    torch.testing.assert_close(train(), expected)
+
+
+def test_the_fused_kernel_is_used_where_there_is_one():
+    optimizer = make_optimizer("nadam", paper_cnn().parameters(), 0.01)
+    assert optimizer.defaults["fused"]
+    with pytest.raises(ValueError, match="'optimizer'.*'adam', 'nadam', 'sgd'.*'bgd'"):
+        make_optimizer("bgd", paper_cnn().parameters(), 0.01)

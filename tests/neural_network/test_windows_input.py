@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 pytest.importorskip("torch")
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.neural_network._input import ChannelScaler
+from sklearn_superior.neural_network._windows_input import ChannelScaler, Windows
 from tests.neural_network.signals import make_windows, small_cnn
 
 
@@ -40,13 +40,13 @@ def test_channels_are_constant_relative_to_their_size(value, n_windows):
     rng = np.random.default_rng(0)
     X = np.full((n_windows, 2, 4), value)
     X[:, 1] += (1e-6 * abs(value) or 1.0) * rng.normal(size=(n_windows, 4))
-    one, other = ChannelScaler(X).scale.ravel()
+    one, other = ChannelScaler(Windows(X)).scale.ravel()
     assert one == 1
     assert other == pytest.approx(X[:, 1].std(), rel=1e-6)
     # A few units in the last place are rounding, too.
     if n_windows > 5:
         X[:, 0] *= 1 + 4e-16 * rng.integers(-2, 3, size=(n_windows, 4))
-        assert ChannelScaler(X).scale.ravel()[0] == 1
+        assert ChannelScaler(Windows(X)).scale.ravel()[0] == 1
 
 
 def test_the_same_features_are_constant_as_in_scikit_learn():
@@ -60,7 +60,7 @@ def test_the_same_features_are_constant_as_in_scikit_learn():
     ]
     X = np.column_stack(columns)
     theirs = StandardScaler().fit(X).scale_
-    ours = ChannelScaler(X[:, :, np.newaxis]).scale.ravel()
+    ours = ChannelScaler(Windows(X[:, :, np.newaxis])).scale.ravel()
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
     assert (ours == 1).tolist() == [True, True, False, True, False]
 

@@ -4,22 +4,28 @@ import math
 from copy import copy
 from time import perf_counter
 
-import numpy as np
-
+from sklearn_superior.early_stopping._training import NoStableIdentityError, stable_text
 from sklearn_superior.early_stopping.stages import Checkpointed, Stages
-from sklearn_superior.neural_network._input import (
+from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
     Encoding,
+    WindowRows,
+    Windows,
     check_params,
     check_training,
     check_windows,
+    with_mean_1,
 )
-from sklearn_superior.neural_network._network import (
-    make_trainer,
-    to_proba,
-    torch_training,
-)
+from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._warnings import warn
+
+
+def torch_trainer():
+    """Import the training loop, which needs torch."""
+    import_optional("torch", caller="CNNClassifier", extra="torch")
+    from sklearn_superior.neural_network import _trainer
+
+    return _trainer
 
 
 class CNNStages(Checkpointed, Stages):
@@ -76,6 +82,9 @@ class CNNStages(Checkpointed, Stages):
         self._module, self.encoding = (None, None) if start is None else start
         self.losses, self.times = [], []
         self._best = self._data = None
+        module = estimator.module
+        if hasattr(module, "state_dict") and not isinstance(module, type):
+            self.without_effect += ("module",)  # a template is in the initial state
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         if self._data is None:
@@ -87,11 +96,11 @@ class CNNStages(Checkpointed, Stages):
                     self.estimator, X_val, shape=self.encoding.shape, name="X_val"
                 )
             (X_val,) = trainer.place(self.encoding.transform(X_val))
-        with torch_training().use_threads(self.estimator.n_jobs):
+        with torch_trainer().use_threads(self.estimator.n_jobs):
             for epoch in range(self.n_done, self.n_stages):
                 start = perf_counter()
                 loss = trainer.train_epoch(*self._data)
-                y_proba = None if X_val is None else to_proba(trainer.logits(X_val))
+                y_proba = None if X_val is None else self._predict(X_val)
                 self.losses.append(float(loss))
                 self.times.append(perf_counter() - start)
                 if not math.isfinite(self.losses[-1]):
@@ -100,22 +109,29 @@ class CNNStages(Checkpointed, Stages):
                 if on_stage(y_proba):
                     break
 
+    def _predict(self, X):
+        return torch_trainer().to_proba(self.trainer.logits(X), self.encoding)
+
     def _begin(self, X, y, sample_weight):
         """Make the trainer, and encode the data for it."""
-        model = self.estimator
+        model, torch_side = self.estimator, torch_trainer()
         if not self._checked:
             X, y, sample_weight, model.classes_ = check_training(
                 model, X, y, sample_weight
             )
             sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
-            if sample_weight is not None:  # nothing to learn of those without weight
-                rows = np.flatnonzero(sample_weight)
-                X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+        data = WindowRows(X if isinstance(X, Windows) else Windows(X), y, sample_weight)
+        data = data.with_weight()
+        data.sample_weight = with_mean_1(data.sample_weight)
         if self.encoding is None:
-            self.encoding = Encoding(X, np.unique(y), standardize=model.standardize)
-        with torch_training().use_threads(model.n_jobs):
-            self.trainer = make_trainer(model, self.encoding, self._module)
-            self._data = self.trainer.place(*self.encoding.encode(X, y, sample_weight))
+            self.encoding = Encoding(
+                data.X, model.classes_, standardize=model.standardize
+            )
+        self.encoding = self.encoding.knowing(data.y)
+        self.column_classes = self.encoding.known_classes
+        with torch_side.use_threads(model.n_jobs):
+            self.trainer = torch_side.make_trainer(model, self.encoding, self._module)
+            self._data = self.trainer.place(*self.encoding.encode(data))
         model.module_, model._encoding = self.trainer.module, self.encoding
 
     def _diverged(self, epoch):
@@ -149,7 +165,7 @@ class CNNStages(Checkpointed, Stages):
     def dump(self):
         if self.has_failed:
             return None
-        dump_tensors = torch_training().dump_tensors
+        dump_tensors = torch_trainer().dump_tensors
         last = {
             "trainer": self.trainer.state(),
             "losses": self.losses,
@@ -161,7 +177,7 @@ class CNNStages(Checkpointed, Stages):
         return models
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        load_tensors = torch_training().load_tensors
+        load_tensors = torch_trainer().load_tensors
         last = load_tensors(models["last"])
         losses, times = list(last["losses"]), list(last["times"])
         if not len(losses) == len(times) == n_done:
@@ -173,7 +189,33 @@ class CNNStages(Checkpointed, Stages):
         self.trainer.load_state(last["trainer"])
         self.losses, self.times, self.n_done = losses, times, n_done
 
+    def why_unreadable(self, models):
+        try:
+            torch_trainer().load_tensors(models["last"])
+        except Exception as exc:  # whatever the network has in its extra state
+            return (
+                f"the state of the network cannot be read: {str(exc).splitlines()[0]}"
+            )
+        return None
+
+    def obstacle(self):
+        try:
+            self.initial_state()
+        except NoStableIdentityError as exc:
+            return f"parameter module: {exc}"
+        return None
+
     def initial_state(self):
-        if self._module is None:
+        if self._module is not None:
+            return torch_trainer().network_bytes(self._module)
+        template = self.estimator.module
+        if "module" not in self.without_effect:
             return b""
-        return torch_training().network_bytes(self._module)
+        text = stable_text([_describe(layer) for layer in template.modules()])
+        return text.encode() + torch_trainer().network_bytes(template)
+
+
+def _describe(layer):
+    """Return the class of a layer of a network, and its settings."""
+    settings = {k: v for k, v in vars(layer).items() if not k.startswith("_")}
+    return type(layer), settings
