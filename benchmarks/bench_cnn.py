@@ -9,13 +9,13 @@ from time import perf_counter
 
 import numpy as np
 import torch
+from sklearn_superior.neural_network._cnn_module import make_cnn
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer
 
 from sklearn_superior.early_stopping._training import StageScorer
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.neural_network import CNNClassifier
-from sklearn_superior.neural_network._cnn_module import make_cnn
 
 SHAPE = {"channels": (64, 32, 16), "kernel_size": 3, "hidden": 1024, "dropout": 0.2}
 SCORERS = (

@@ -345,7 +345,9 @@ class CNNClassifier(
 
     def _fit(self, X, y, sample_weight, validation, groups):
         continues = bool(self.warm_start) and hasattr(self, "module_")
-        start = (deepcopy(self.module_), self._encoding) if continues else None
+        start = None
+        if continues:
+            start = (torch_trainer().copy_network(self.module_), self._encoding)
         stages = CNNStages(self, checked=True, start=start)
         X, y, weight = self._check_training(X, y, sample_weight, continues=continues)
         data = WindowRows(Windows(X), y, with_mean_1(weight))
@@ -450,7 +452,10 @@ class CNNClassifier(
         data = WindowRows(Windows(X), y, weight).with_weight()
         module = state = None
         if continues:
-            module, state = deepcopy(self.module_), vars(self).get("_training")
+            module, state = (
+                torch_side.copy_network(self.module_),
+                vars(self).get("_training"),
+            )
         else:
             self._encoding = Encoding(
                 data.X, self.classes_, standardize=self.standardize

@@ -7,7 +7,7 @@ read back before an epoch is over, so that a GPU never waits for Python.
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
-from functools import partial
+from functools import partial, wraps
 from inspect import signature
 from io import BytesIO
 from threading import Lock, current_thread, main_thread
@@ -65,6 +65,17 @@ def own_settings(device):
             stack.enter_context(torch.device(device))
         stack.enter_context(_flush_tiny_numbers())
         yield
+
+
+def in_own_settings(method):
+    """Run a method with the settings for the device of its object."""
+
+    @wraps(method)
+    def wrapper(self, *args):
+        with own_settings(self.device):
+            return method(self, *args)
+
+    return wrapper
 
 
 @contextmanager
@@ -163,7 +174,7 @@ def build_module(source, seed, window_shape, n_classes):
             torch.random.default_generator.manual_seed(seed)
             if not isinstance(source, torch.nn.Module):
                 source = _call_builder(source, (*window_shape, n_classes))
-            module = _copy_network(source).cpu().eval()
+            module = copy_network(source).cpu().eval()
             generator = torch.Generator("cpu").manual_seed(0)
             X = torch.randn(2, *window_shape, generator=generator)
             try:  # here, because lazy layers draw their weights now
@@ -189,11 +200,12 @@ def build_module(source, seed, window_shape, n_classes):
     return module
 
 
-def _copy_network(module):
+def copy_network(module):
     """Copy a network, also one with lazy buffers, which torch does not copy."""
     lazy = torch.nn.UninitializedBuffer
     memo = {id(b): lazy(dtype=b.dtype) for b in module.buffers() if isinstance(b, lazy)}
-    return deepcopy(module, memo)
+    with own_settings(torch.device("cpu")):  # to train what comes from inference mode
+        return deepcopy(module, memo)
 
 
 def _call_builder(build, args):
@@ -480,7 +492,7 @@ class Trainer:
         self.optimizer = make_optimizer(
             optimizer, self.module.parameters(), learning_rate
         )
-        self.optimizer_name, self.batch_size = optimizer, batch_size
+        self.optimizer_name, self.batch_size = str(optimizer), batch_size
         self.loss = LOSSES[loss]
         self.amp = amp
         # Evaluation takes the plain module, so that predictions later are the same.
@@ -496,6 +508,7 @@ class Trainer:
             closed = np.where(is_known, 0, -np.inf).astype(np.float32)
             self._closed = torch.from_numpy(closed).to(device)
 
+    @in_own_settings
     def place(self, *arrays):
         """Return data for the device: as tensors there, if it takes half of it at most.
 
@@ -504,8 +517,7 @@ class Trainer:
         n_bytes = sum(part.nbytes for part in arrays if part is not None)
         fits = self.device.type != "cuda"
         fits = fits or 2 * n_bytes <= torch.cuda.mem_get_info(self.device)[0]
-        with own_settings(self.device):
-            return [self._place(part, fits) for part in arrays]
+        return [self._place(part, fits) for part in arrays]
 
     def _place(self, part, fits):
         if not isinstance(part, np.ndarray):
@@ -515,10 +527,11 @@ class Trainer:
         tensor = torch.from_numpy(part)
         return tensor.to(self.device) if fits else tensor
 
+    @in_own_settings
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
         draws = nullcontext() if self._own_draws is None else self._own_generators()
-        with own_settings(self.device), draws:
+        with draws:
             return self._train_epoch(X, y, weight)
 
     @contextmanager
@@ -548,10 +561,7 @@ class Trainer:
             self.optimizer.step()
             total += loss.detach() * (len(X_batch) / len(X))
         # The last step may have led to infinity: then the loss is NaN as well.
-        for parameter in self.module.parameters():
-            if parameter.requires_grad:
-                total += 0 * parameter.detach().sum()
-        return total
+        return total + 0 * forward(self.module, X_batch, self.device).sum()
 
     def _logits(self, X):
         try:
@@ -581,6 +591,7 @@ class Trainer:
             for part, tensors in network_state(self.module).items()
         }
 
+    @in_own_settings
     def load_weights(self, weights):
         """Take over what `weights` returned; an error if it does not fit."""
         load_network_state(self.module, weights, self.device)
@@ -597,6 +608,7 @@ class Trainer:
             "device": self.device.type,
         }
 
+    @in_own_settings
     def load_state(self, state):
         """Resume from `state`, with the weights of it if it has some.
 

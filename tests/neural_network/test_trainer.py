@@ -284,3 +284,36 @@ def test_the_fused_kernel_is_used_where_there_is_one():
     assert optimizer.defaults["fused"]
     with pytest.raises(ValueError, match="'optimizer'.*'adam', 'nadam', 'sgd'.*'bgd'"):
         make_optimizer("bgd", paper_cnn().parameters(), 0.01)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("resumes", [False, True])
+def test_nadam_is_the_one_of_torch_where_gradients_are_missing(fused, resumes):
+    rng = np.random.default_rng(0)
+    ours = [torch.randn(5, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    theirs = [p.detach().clone().requires_grad_() for p in ours]
+    one = NAdam(ours, lr=0.1, fused=fused)
+    other = torch.optim.NAdam(theirs, lr=0.1)
+    for step in range(40):
+        for pair in zip(ours, theirs, strict=True):
+            gradient = torch.from_numpy(rng.normal(size=5))
+            has_one = rng.random() < 0.6
+            for p in pair:
+                p.grad = gradient.clone() if has_one else None
+        if resumes and step == 20:
+            state = copy.deepcopy(one.state_dict()["state"])
+            one = NAdam(ours, lr=0.1, fused=fused)
+            one.load_state_dict(one.state_dict() | {"state": state})
+        one.step()
+        other.step()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_no_batch_has_a_single_row():
+    X, y, _ = make_tensors(7)
+    for n_rows, batch_size, sizes in [(7, 2, [2, 2, 3]), (7, 1, [1] * 7), (1, 8, [1])]:
+        batches = draw_batches(
+            (X, y, None), torch.arange(n_rows), batch_size, torch.device("cpu")
+        )
+        assert sorted(len(batch[0]) for batch in batches) == sizes
