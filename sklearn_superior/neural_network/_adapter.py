@@ -4,7 +4,6 @@ import math
 from copy import copy
 from time import perf_counter
 
-from sklearn_superior.early_stopping._training import NoStableIdentityError, stable_text
 from sklearn_superior.early_stopping.stages import Checkpointed, Stages
 from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
@@ -18,6 +17,8 @@ from sklearn_superior.neural_network._windows_input import (
 )
 from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._warnings import warn
+
+ADVICE = "Try a smaller learning_rate, or look for huge values in X or in the weights."
 
 
 def torch_trainer():
@@ -82,9 +83,6 @@ class CNNStages(Checkpointed, Stages):
         self._module, self.encoding = (None, None) if start is None else start
         self.losses, self.times = [], []
         self._best = self._data = None
-        module = estimator.module
-        if hasattr(module, "state_dict") and not isinstance(module, type):
-            self.without_effect += ("module",)  # a template is in the initial state
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         if self._data is None:
@@ -135,19 +133,18 @@ class CNNStages(Checkpointed, Stages):
         model.module_, model._encoding = self.trainer.module, self.encoding
 
     def _diverged(self, epoch):
-        advice = "Try a smaller learning_rate, or look for huge values in X."
         if self._best is None:
             del self.estimator.module_
             raise ValueError(
                 f"Training diverged: the loss is {self.losses[-1]} after epoch "
-                f"{epoch}. {advice}"
+                f"{epoch}. {ADVICE}"
             )
         self.losses.pop()
         self.times.pop()
         self.has_failed = True
         warn(
             f"Training diverged in epoch {epoch}; the best epoch before is kept. "
-            f"{advice}",
+            f"{ADVICE}"
         )
 
     def facts(self):
@@ -166,11 +163,8 @@ class CNNStages(Checkpointed, Stages):
         if self.has_failed:
             return None
         dump_tensors = torch_trainer().dump_tensors
-        last = {
-            "trainer": self.trainer.state(),
-            "losses": self.losses,
-            "times": self.times,
-        }
+        last = {"trainer": self.trainer.state()}
+        last |= {"losses": self.losses, "times": self.times}
         models = {"last": dump_tensors(last)}
         if self._best is not None:
             models["best"] = dump_tensors(self._best)
@@ -193,29 +187,19 @@ class CNNStages(Checkpointed, Stages):
         try:
             torch_trainer().load_tensors(models["last"])
         except Exception as exc:  # whatever the network has in its extra state
-            return (
-                f"the state of the network cannot be read: {str(exc).splitlines()[0]}"
-            )
+            return f"its network cannot be read again: {str(exc).splitlines()[0]}"
         return None
 
     def obstacle(self):
-        try:
-            self.initial_state()
-        except NoStableIdentityError as exc:
-            return f"parameter module: {exc}"
+        module = self.estimator.module
+        if hasattr(module, "state_dict") and not isinstance(module, type):
+            return (
+                "parameter module: a network cannot be recognised in another process; "
+                "give a function or a class that builds it"
+            )
         return None
 
     def initial_state(self):
-        if self._module is not None:
-            return torch_trainer().network_bytes(self._module)
-        template = self.estimator.module
-        if "module" not in self.without_effect:
+        if self._module is None:
             return b""
-        text = stable_text([_describe(layer) for layer in template.modules()])
-        return text.encode() + torch_trainer().network_bytes(template)
-
-
-def _describe(layer):
-    """Return the class of a layer of a network, and its settings."""
-    settings = {k: v for k, v in vars(layer).items() if not k.startswith("_")}
-    return type(layer), settings
+        return torch_trainer().network_bytes(self._module)

@@ -18,7 +18,7 @@ from sklearn_superior.early_stopping._training import (
     split_validation,
 )
 from sklearn_superior.early_stopping._validation_split import Split
-from sklearn_superior.neural_network._adapter import CNNStages, torch_trainer
+from sklearn_superior.neural_network._adapter import ADVICE, CNNStages, torch_trainer
 from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
     Encoding,
@@ -387,22 +387,18 @@ class CNNClassifier(
         X_val, *labels_val = validation
         if X_val is not None and self.early_stopping:
             X_val = check_windows(self, X_val, shape=data.X.shape[1:], name="X_val")
-        n_rows, kept = vars(self).get("_validation_rows", (None, None))
         splits = self.early_stopping and all(part is None for part in validation)
+        n_rows, *parts = vars(self).pop("_validation_rows", (None,))
         if splits and continues and n_rows == len(data.y):
-            train = np.setdiff1d(np.arange(n_rows), kept)
-            split = Split(data.take(train), data.take(kept))
+            split = Split(*map(data.take, parts))
         else:
+            validation = (X_val, *labels_val)
             split = split_validation(
-                self,
-                data,
-                (X_val, *labels_val),
-                groups,
-                validates=self.early_stopping,
+                self, data, validation, groups, validates=self.early_stopping
             )
-        vars(self).pop("_validation_rows", None)
         if splits:
-            self._validation_rows = (len(data.y), split.val.X.rows)
+            parts = split.train.X.rows, split.val.X.rows
+            self._validation_rows = (len(data.y), *parts)
             split.val.X = np.asarray(split.val.X)
         return split
 
@@ -452,10 +448,8 @@ class CNNClassifier(
         data = WindowRows(Windows(X), y, weight).with_weight()
         module = state = None
         if continues:
-            module, state = (
-                torch_side.copy_network(self.module_),
-                vars(self).get("_training"),
-            )
+            module = torch_side.copy_network(self.module_)
+            state = vars(self).get("_training")
         else:
             self._encoding = Encoding(
                 data.X, self.classes_, standardize=self.standardize
@@ -468,10 +462,7 @@ class CNNClassifier(
             data = trainer.place(*self._encoding.encode(data))
             loss = float(trainer.train_epoch(*data))
         if not np.isfinite(loss):
-            raise ValueError(
-                f"Training diverged: the loss is {loss}. Try a smaller learning_rate, "
-                "or look for huge values in X."
-            )
+            raise ValueError(f"Training diverged: the loss is {loss}. {ADVICE}")
         self.module_, self._training = trainer.module, trainer.state()
         del self._training["module"]
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]

@@ -211,16 +211,11 @@ def copy_network(module):
 def _call_builder(build, args):
     expected = "module(n_channels, length, n_classes)"
     try:
-        taken = signature(build)
-    except ValueError:  # code in C does not say
-        taken = None
-    try:
-        if taken is not None:
-            taken.bind(*args)
-    except TypeError as exc:
+        signature(build).bind(*args)
+    except (TypeError, ValueError) as exc:
         raise ValueError(
-            f"The 'module' parameter must be a callable with the signature {expected}. "
-            f"Got {build!r} with the signature {taken}: {exc}."
+            f"The 'module' parameter must be a callable with the signature {expected}, "
+            f"or a network. Got {build!r}: {exc}."
         ) from exc
     module = build(*args)
     if not isinstance(module, torch.nn.Module):
@@ -384,20 +379,11 @@ def _lerp_all(tensors, ends, weight):
         tensor.lerp_(end, weight)
 
 
-_OPTIMIZERS = {
-    "nadam": NAdam,
-    "adam": torch.optim.Adam,
-    "sgd": torch.optim.SGD,
-}
+_OPTIMIZERS = {"adam": torch.optim.Adam, "nadam": NAdam, "sgd": torch.optim.SGD}
 
 
 def make_optimizer(name, params, learning_rate):
     """Make an optimizer by its name, with the fused kernel where there is one."""
-    if name not in _OPTIMIZERS:
-        raise ValueError(
-            f"The 'optimizer' parameter must be a str among {sorted(_OPTIMIZERS)}. "
-            f"Got {name!r}."
-        )
     params = list(params)
     if not any(p.requires_grad for p in params):
         frozen = "no parameters" if not params else "frozen parameters only"
@@ -497,12 +483,8 @@ class Trainer:
         self.amp = amp
         # Evaluation takes the plain module, so that predictions later are the same.
         self._forward = torch.compile(self.module) if compile else self.module
-        self._own_draws = None
-        if may_draw:
-            self._own_draws = [
-                torch.Generator(kind).manual_seed(seeds[1]).get_state()
-                for kind in _kinds_of_generators(device)
-            ]
+        self.draws = torch.Generator("cpu").manual_seed(seeds[1])
+        self._may_draw = may_draw
         self._closed = None
         if is_known is not None and not is_known.all():
             closed = np.where(is_known, 0, -np.inf).astype(np.float32)
@@ -530,21 +512,17 @@ class Trainer:
     @in_own_settings
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
-        draws = nullcontext() if self._own_draws is None else self._own_generators()
-        with draws:
+        with self._own_generators() if self._may_draw else nullcontext():
             return self._train_epoch(X, y, weight)
 
     @contextmanager
     def _own_generators(self):
-        """Let torch's own generators draw from where they were after the last epoch."""
-        with _generator_lock:  # threads share them
-            before = _draw_states(self.device)
-            _set_draw_states(self.device, self._own_draws)
-            try:
-                yield
-            finally:
-                self._own_draws = _draw_states(self.device)
-                _set_draw_states(self.device, before)
+        """Seed torch's own generators for an epoch, and leave them as they were."""
+        seed = int(torch.randint(2**62, (), generator=self.draws, device="cpu"))
+        on_cpu, n_devices = self.device.type == "cpu", torch.cuda.device_count()
+        with _generator_lock, torch.random.fork_rng([] if on_cpu else range(n_devices)):
+            (torch.default_generator if on_cpu else torch).manual_seed(seed)
+            yield
 
     def _train_epoch(self, X, y, weight):
         self.module.train()
@@ -604,7 +582,7 @@ class Trainer:
             "moments": self.optimizer.state_dict()["state"],
             "order": self.order.get_state(),
             "dropout": self.dropout.get_state(),
-            "own draws": self._own_draws,
+            "draws": self.draws.get_state(),
             "device": self.device.type,
         }
 
@@ -620,10 +598,9 @@ class Trainer:
         if state["optimizer"] == self.optimizer_name:
             self._load_moments(state["moments"])
         self.order.set_state(state["order"])
+        self.draws.set_state(state["draws"])
         if state["device"] == self.device.type:
             self.dropout.set_state(state["dropout"])
-            if None not in (self._own_draws, state["own draws"]):
-                self._own_draws = state["own draws"]
 
     def _load_moments(self, moments):
         shapes = [p.shape for p in self.module.parameters()]
@@ -634,28 +611,6 @@ class Trainer:
                 raise ValueError("the state of the optimizer is of another network")
         state = self.optimizer.state_dict() | {"state": deepcopy(moments)}
         self.optimizer.load_state_dict(state)
-
-
-def _kinds_of_generators(device):
-    """Return the devices whose own generators a network on a device may draw from."""
-    return ["cpu", *([device] if device.type in ("cuda", "mps") else [])]
-
-
-def _draw_states(device):
-    states = [torch.get_rng_state()]
-    if device.type == "cuda":
-        states.append(torch.cuda.get_rng_state(device))
-    elif device.type == "mps":
-        states.append(torch.mps.get_rng_state())
-    return states
-
-
-def _set_draw_states(device, states):
-    torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)
-    elif device.type == "mps":
-        torch.mps.set_rng_state(states[1])
 
 
 # Weights, buffers and checkpoints

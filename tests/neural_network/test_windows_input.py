@@ -208,11 +208,10 @@ def test_the_scale_of_the_weights_means_nothing(data, scale, early_stopping):
 def test_weights_that_are_too_large_are_refused(data):
     X, y = data
     weight = np.full(len(y), 1e308)
-    with pytest.raises(ValueError, match="sample_weight.*at most 3.4e\\+38.*partial"):
+    with pytest.raises(
+        ValueError, match="diverged.*X or in the weights"
+    ):
         small_cnn().partial_fit(X, y, sample_weight=weight)
-    model = small_cnn(class_weight={"one": 1e300})
-    with pytest.raises(ValueError, match="product of sample_weight and class_weight"):
-        model.partial_fit(X, y, sample_weight=weight)
 
 
 def test_rows_without_weight_have_no_part_in_standardising(data):
