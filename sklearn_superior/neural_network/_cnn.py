@@ -17,7 +17,6 @@ from sklearn_superior.early_stopping._training import (
     names_validation_data,
     split_validation,
 )
-from sklearn_superior.early_stopping._validation_split import Split
 from sklearn_superior.neural_network._adapter import ADVICE, CNNStages, torch_trainer
 from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
@@ -27,7 +26,6 @@ from sklearn_superior.neural_network._windows_input import (
     check_params,
     check_training,
     check_windows,
-    with_mean_1,
 )
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -75,7 +73,8 @@ class CNNClassifier(
         Size of the steps.
 
     batch_size : int, default=32
-        Largest number of windows in a batch. All batches are of about equal size.
+        Largest number of windows in a batch. All batches are of about equal size, and
+        a window that would be left alone joins another batch.
 
     max_iter : int, default=100
         Largest number of epochs.
@@ -114,22 +113,26 @@ class CNNClassifier(
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
-        A channel that is constant there up to rounding only gets mean 0.
+        A channel that is constant there up to rounding only gets mean 0. Weights have
+        no part in it, but windows of weight 0 are left out.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, in training, in the validation score and in the
         temperature: numbers from 0 up, and 1 for a class that a dict does not name.
         ``"balanced"`` weighs by the frequencies of the classes in the training part.
+        `StagedSearchCV` and `compare_stopping_rules` train with them, but score by
+        their own `scoring`: ``get_scorer(name, class_weight=...)`` has them.
 
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
         else cpu.
 
-    module : callable or None, default=None
+    module : callable, torch.nn.Module or None, default=None
         Builds a network of your own: called with the number of channels, the length
         of the windows and the number of classes, it returns a `torch.nn.Module` that
         turns a batch of shape (n, channels, length) into logits of shape
-        (n, n_classes). The parameters of the architecture are not used then.
+        (n, n_classes). A module is a template. Each fit trains a copy. The parameters
+        of the architecture are not used then.
 
     amp : bool, default=False
         Automatic mixed precision: train in bfloat16 where that is safe.
@@ -149,7 +152,8 @@ class CNNClassifier(
 
     warm_start : bool, default=False
         Whether `fit` continues with the network of the previous call. The parameters
-        of the architecture are ignored then, and the optimizer is reset.
+        of the architecture are ignored then, and the optimizer is reset. The same rows
+        are validated on, if `X` has as many as before.
 
     n_jobs : int or None, default=None
         Number of threads on the CPU. None means 1: small batches gain little from
@@ -350,13 +354,12 @@ class CNNClassifier(
             start = (torch_trainer().copy_network(self.module_), self._encoding)
         stages = CNNStages(self, checked=True, start=start)
         X, y, weight = self._check_training(X, y, sample_weight, continues=continues)
-        data = WindowRows(Windows(X), y, with_mean_1(weight))
+        data = WindowRows(Windows(X), y, weight)
         split = self._split(data, validation, groups, continues=continues)
         weights = ClassWeights(self.class_weight, split.train.y, self.classes_)
         for rows in (split.train, split.val):
             if rows is not None:
-                weight = weights.apply(rows.y, rows.sample_weight)
-                rows.sample_weight = with_mean_1(weight)
+                rows.sample_weight = weights.apply(rows.y, rows.sample_weight)
         split.train = split.train.with_weight()
         for name in (*_SCORE_ATTRIBUTES, "_training"):
             vars(self).pop(name, None)
@@ -384,21 +387,23 @@ class CNNClassifier(
         Another one would hold windows that the network was trained on.
         """
         check_consistent_length(data.y, groups)
-        X_val, *labels_val = validation
+        n_all, (X_val, *labels_val) = len(data.y), validation
         if X_val is not None and self.early_stopping:
             X_val = check_windows(self, X_val, shape=data.X.shape[1:], name="X_val")
         splits = self.early_stopping and all(part is None for part in validation)
         n_rows, *parts = vars(self).pop("_validation_rows", (None,))
-        if splits and continues and n_rows == len(data.y):
-            split = Split(*map(data.take, parts))
-        else:
-            validation = (X_val, *labels_val)
-            split = split_validation(
-                self, data, validation, groups, validates=self.early_stopping
-            )
+        if splits and continues and n_rows == n_all:
+            data, val = map(data.take, parts)
+            X_val, labels_val, groups = val.X, (val.y, val.sample_weight), None
+        split = split_validation(
+            self,
+            data,
+            (X_val, *labels_val),
+            groups,
+            validates=self.early_stopping,
+        )
         if splits:
-            parts = split.train.X.rows, split.val.X.rows
-            self._validation_rows = (len(data.y), *parts)
+            self._validation_rows = (n_all, split.train.X.rows, split.val.X.rows)
             split.val.X = np.asarray(split.val.X)
         return split
 
@@ -408,6 +413,10 @@ class CNNClassifier(
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one epoch, on data of which there may be more to come.
+
+        A call takes the parameters as they are then, but those of the architecture,
+        `standardize` and `random_state`, which count in the first call. A call that
+        fails changes nothing.
 
         Parameters
         ----------
@@ -423,7 +432,8 @@ class CNNClassifier(
             has them all.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
+            Sample weights. They are used as they are, those of the classes as well, so
+            that they count from one call to the next.
 
         Returns
         -------
