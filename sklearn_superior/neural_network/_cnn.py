@@ -14,23 +14,19 @@ from sklearn_superior.early_stopping._holdout import (
     names_validation_data,
     split_validation,
 )
-from sklearn_superior.neural_network._input import (
+from sklearn_superior.neural_network._adapter import ADVICE, CNNStages, torch_trainer
+from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
     Encoding,
+    WindowRows,
+    Windows,
     check_params,
     check_training,
     check_windows,
 )
-from sklearn_superior.neural_network._network import (
-    make_trainer,
-    predict_proba,
-    torch_training,
-)
-from sklearn_superior.neural_network._stages import CNNStages
 from sklearn_superior.staged._calibration import calibrate
 from sklearn_superior.staged._scoring import align_columns
-from sklearn_superior.utils._probabilistic import all_or_nothing
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._probabilistic import ProbabilisticMixin, all_or_nothing
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 _SCORE_ATTRIBUTES = (
@@ -42,7 +38,9 @@ _SCORE_ATTRIBUTES = (
 )
 
 
-class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class CNNClassifier(
+    CallbackSupportMixin, ProbabilisticMixin, ClassifierMixin, BaseEstimator
+):
     """Convolutional network for windows of signals, stopped early by any scorer.
 
     Convolutions along time, then a dense layer, after the network of the paper on
@@ -74,7 +72,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Size of the steps.
 
     batch_size : int, default=32
-        Largest number of windows in a batch. All batches are of about equal size.
+        Largest number of windows in a batch. All batches are of about equal size, and
+        a window that would be left alone joins another batch.
 
     max_iter : int, default=100
         Largest number of epochs.
@@ -113,22 +112,26 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     standardize : bool, default=True
         Whether to bring each channel to mean 0 and variance 1 over the training part.
-        A channel that is constant there up to rounding only gets mean 0.
+        A channel that is constant there up to rounding only gets mean 0. Weights have
+        no part in it, but windows of weight 0 are left out.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, in training, in the validation score and in the
         temperature: numbers from 0 up, and 1 for a class that a dict does not name.
         ``"balanced"`` weighs by the frequencies of the classes in the training part.
+        `StagedSearchCV` and `compare_stopping_rules` train with them, but score by
+        their own `scoring`: ``get_scorer(name, class_weight=...)`` has them.
 
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
         else cpu.
 
-    module : callable or None, default=None
+    module : callable, torch.nn.Module or None, default=None
         Builds a network of your own: called with the number of channels, the length
         of the windows and the number of classes, it returns a `torch.nn.Module` that
         turns a batch of shape (n, channels, length) into logits of shape
-        (n, n_classes). The parameters of the architecture are not used then.
+        (n, n_classes). A module is a template. Each fit trains a copy. The parameters
+        of the architecture are not used then.
 
     amp : bool, default=False
         Automatic mixed precision: train in bfloat16 where that is safe.
@@ -148,7 +151,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     warm_start : bool, default=False
         Whether `fit` continues with the network of the previous call. The parameters
-        of the architecture are ignored then, and the optimizer is reset.
+        of the architecture are ignored then, and the optimizer is reset. The same rows
+        are validated on, if `X` has as many as before.
 
     n_jobs : int or None, default=None
         Number of threads on the CPU. None means 1: small batches gain little from
@@ -344,35 +348,25 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, sample_weight, validation, groups):
         continues = bool(self.warm_start) and hasattr(self, "module_")
-        start = (deepcopy(self.module_), self._encoding) if continues else None
+        start = None
+        if continues:
+            start = (torch_trainer().copy_network(self.module_), self._encoding)
         stages = CNNStages(self, checked=True, start=start)
-        data = self._check_training(X, y, sample_weight, continues=continues)
-        check_consistent_length(X, groups)
-        X_val, *labels_val = validation
-        if X_val is not None and self.early_stopping:
-            X_val = check_windows(self, X_val, shape=data[0].shape[1:], name="X_val")
-        split = split_validation(
-            self,
-            Rows(*data),
-            (X_val, *labels_val),
-            groups,
-            validates=self.early_stopping,
-        )
+        X, y, weight = self._check_training(X, y, sample_weight, continues=continues)
+        data = WindowRows(Windows(X), y, weight)
+        split = self._split(data, validation, groups, continues=continues)
         weights = ClassWeights(self.class_weight, split.train.y, self.classes_)
         for rows in (split.train, split.val):
             if rows is not None:
                 rows.sample_weight = weights.apply(rows.y, rows.sample_weight)
-        weight = split.train.sample_weight
-        if weight is not None and not weight.all():  # nothing to learn of the others
-            split.train = split.train.take(np.flatnonzero(weight))
-        for name in (*_SCORE_ATTRIBUTES, "_trainer"):
+        split.train = split.train.with_weight()
+        for name in (*_SCORE_ATTRIBUTES, "_training"):
             vars(self).pop(name, None)
+        own_classes = None
+        if continues:
+            own_classes = np.union1d(self._encoding.known_classes, split.train.y)
         training = make_training(
-            self,
-            split,
-            self.classes_,
-            own_classes=self._encoding.classes if continues else None,
-            stages=stages,
+            self, split, self.classes_, own_classes=own_classes, stages=stages
         )
         holdout = fit_holdout(
             self,
@@ -389,8 +383,38 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             for key, values in self.history_.items()
         }
 
+    def _split(self, data, validation, groups, *, continues):
+        """Split off the validation part, the same one if training continues.
+
+        Another one would hold windows that the network was trained on.
+        """
+        check_consistent_length(data.y, groups)
+        n_all, (X_val, *labels_val) = len(data.y), validation
+        if X_val is not None and self.early_stopping:
+            X_val = check_windows(self, X_val, shape=data.X.shape[1:], name="X_val")
+        splits = self.early_stopping and all(part is None for part in validation)
+        n_rows, *parts = vars(self).pop("_validation_rows", (None,))
+        if splits and continues and n_rows == n_all:
+            data, val = map(data.take, parts)
+            X_val, labels_val, groups = val.X, (val.y, val.sample_weight), None
+        split = split_validation(
+            self,
+            data,
+            (X_val, *labels_val),
+            groups,
+            validates=self.early_stopping,
+        )
+        if splits:
+            self._validation_rows = (n_all, split.train.X.rows, split.val.X.rows)
+            split.val.X = np.asarray(split.val.X)
+        return split
+
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one epoch, on data of which there may be more to come.
+
+        A call takes the parameters as they are then, but those of the architecture,
+        `standardize` and `random_state`, which count in the first call. A call that
+        fails changes nothing.
 
         Parameters
         ----------
@@ -406,46 +430,55 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             has them all.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
+            Sample weights. They are used as they are, those of the classes as well, so
+            that they count from one call to the next.
 
         Returns
         -------
         self : object
         """
+        with all_or_nothing(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X, y, classes, sample_weight):
         check_params(self)
-        continues = hasattr(self, "module_")
-        X, y, sample_weight = self._check_training(
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not for partial_fit, which does not know "
+                "the frequencies of the classes in other calls. Use a dict."
+            )
+        torch_side, continues = torch_trainer(), hasattr(self, "module_")
+        X, y, weight = self._check_training(
             X, y, sample_weight, continues=continues, classes=classes, n_least=1
         )
-        weights = ClassWeights(self.class_weight, y, self.classes_)
-        if not continues:
-            self._encoding = Encoding(X, self.classes_, standardize=self.standardize)
-        data = self._encoding.encode(X, y, weights.apply(y, sample_weight))
-        with torch_training().use_threads(self.n_jobs):
-            self._take_up_training()
-            loss = float(self._trainer.train_epoch(*self._trainer.place(*data)))
+        weight = ClassWeights(self.class_weight, y, self.classes_).apply(y, weight)
+        data = WindowRows(Windows(X), y, weight).with_weight()
+        module = state = None
+        if continues:
+            module = torch_side.copy_network(self.module_)
+            state = vars(self).get("_training")
+        else:
+            self._encoding = Encoding(
+                data.X, self.classes_, standardize=self.standardize
+            ).knowing(self.classes_)
+        self._encoding = self._encoding.knowing(data.y)
+        if isinstance(state, bytes):  # from a pickle
+            state = torch_side.load_tensors(state)
+        with torch_side.use_threads(self.n_jobs):
+            trainer = torch_side.make_trainer(self, self._encoding, module, state)
+            data = trainer.place(*self._encoding.encode(data))
+            loss = float(trainer.train_epoch(*data))
         if not np.isfinite(loss):
-            raise ValueError(
-                f"Training diverged: the loss is {loss}. Try a smaller learning_rate, "
-                "or look for huge values in X."
-            )
+            raise ValueError(f"Training diverged: the loss is {loss}. {ADVICE}")
+        self.module_, self._training = trainer.module, trainer.state()
+        del self._training["module"]
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
         self.history_ = {"train_loss": np.append(losses, loss)}
         self.n_iter_ = len(self.history_["train_loss"])
         for name in _SCORE_ATTRIBUTES:  # they are of weights that are gone
             vars(self).pop(name, None)
         self.temperature_ = 1.0
-        return self
-
-    def _take_up_training(self):
-        """Make the trainer, in the state of the last epoch if there was one."""
-        state = vars(self).get("_trainer")
-        if state is None or isinstance(state, bytes):
-            module = vars(self).get("module_")
-            self._trainer = make_trainer(self, self._encoding, module)
-            self.module_ = self._trainer.module
-        if isinstance(state, bytes):  # from a pickle
-            self._trainer.load_state(torch_training().load_tensors(state))
 
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -462,39 +495,11 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "module_")
         X = check_windows(self, X, shape=self._encoding.shape)
         options = {"device": self.device, "n_jobs": self.n_jobs}
-        y_proba = predict_proba(self.module_, self._encoding, X, **options)
+        y_proba = torch_trainer().predict_proba(
+            self.module_, self._encoding, X, **options
+        )
         y_proba = calibrate(self, y_proba)
-        return align_columns(y_proba, self._encoding.classes, self.classes_)
-
-    def predict_log_proba(self, X):
-        """Return the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
-            Windows.
-
-        Returns
-        -------
-        y_log_proba : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X):
-        """Return the most probable classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, length) or (n_samples, channels, length)
-            Windows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        y_proba = self.predict_proba(X)
-        return self.classes_[np.argmax(y_proba, axis=1)]
+        return align_columns(y_proba, self._encoding.known_classes, self.classes_)
 
     def _check_training(self, X, y, sample_weight, *, continues, **options):
         """Check the data, and take the classes from it, unless training continues."""
@@ -510,8 +515,8 @@ class CNNClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         state = dict(super().__getstate__())  # a copy of the instance's own
         if "module_" in state:  # to load where the device is missing
             state["module_"] = deepcopy(self.module_).cpu()
-        if "_trainer" in state and not isinstance(self._trainer, bytes):
-            state["_trainer"] = torch_training().dump_tensors(self._trainer.state())
+        if isinstance(state.get("_training"), dict):
+            state["_training"] = torch_trainer().dump_tensors(self._training)
         return state
 
     def __sklearn_tags__(self):

@@ -1,5 +1,6 @@
 """`CNNClassifier` as a classifier of scikit-learn."""
 
+import contextlib
 import copy
 import os
 import pickle
@@ -134,7 +135,7 @@ def test_the_loss_in_the_history_is_the_mean_over_the_epoch(data):
     model.set_params(learning_rate=1e-12, batch_size=1000).fit(X, y)
     model.module_.train()  # batch normalisation as in training
     with torch.no_grad():
-        logits = model.module_(torch.from_numpy(model._encoding.transform(X)))
+        logits = model.module_(torch.from_numpy(model._encoding.transform(X)[:]))
         codes = torch.from_numpy(np.searchsorted(model.classes_, y))
         expected = torch.nn.functional.cross_entropy(logits, codes).item()
     assert model.history_["train_loss"][0] == pytest.approx(expected, rel=1e-5)
@@ -149,13 +150,13 @@ def test_standardises_with_the_training_part_only(data):
     )
     np.testing.assert_allclose(plain._encoding.scaler.mean.ravel(), X.mean(axis=(0, 2)))
     np.testing.assert_allclose(plain._encoding.scaler.scale.ravel(), X.std(axis=(0, 2)))
-    scaled = plain._encoding.transform(X)
+    scaled = plain._encoding.transform(X)[:]
     np.testing.assert_allclose(scaled.mean(axis=(0, 2)), 0, atol=1e-6)
     X_const = X.copy()
     X_const[:, 1] = 7
     assert np.isfinite(small_cnn(max_iter=1).fit(X_const, y).predict_proba(X)).all()
     off = small_cnn(standardize=False, max_iter=1).fit(X, y)
-    np.testing.assert_array_equal(off._encoding.transform(X), X.astype(np.float32))
+    np.testing.assert_array_equal(off._encoding.transform(X)[:], X.astype(np.float32))
 
 
 def test_units_do_not_matter_when_standardised(data):
@@ -427,9 +428,9 @@ def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
     X, y, X_val, _ = data
     model = small_cnn(max_iter=3).fit(X, y)
     whole = model.predict_proba(X_val)
-    from sklearn_superior.neural_network import _training
+    from sklearn_superior.neural_network import _trainer
 
-    monkeypatch.setattr(_training, "_EVALUATION_SIZE", 7 * X[0].size)
+    monkeypatch.setattr(_trainer, "_EVALUATION_SIZE", 7 * X[0].size)
     np.testing.assert_allclose(model.predict_proba(X_val), whole, atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(X_val[3:4]), whole[3:4], atol=1e-6)
 
@@ -437,10 +438,10 @@ def test_predictions_do_not_depend_on_the_number_of_rows(data, monkeypatch):
 def test_pickles_without_the_device(data, monkeypatch):
     X, y, X_val, _ = data
     model = small_cnn(max_iter=2).fit(X, y).partial_fit(X, y)
-    module, trainer = model.module_, model._trainer
+    module, training = model.module_, model._training
     loaded = pickle.loads(pickle.dumps(model))
     assert model.module_ is module  # nothing is changed by it
-    assert model._trainer is trainer
+    assert model._training is training
     np.testing.assert_array_equal(
         loaded.predict_proba(X_val), model.predict_proba(X_val)
     )
@@ -477,8 +478,6 @@ def test_a_module_of_ones_own(data):
     assert fitted[0].predict(X_val).shape == y_val.shape
     with pytest.raises(ValueError, match="'module' parameter.*returned 7"):
         small_cnn(module=lambda *shape: 7).fit(X, y)
-    with pytest.raises(ValueError, match="'module' parameter.*builds a network"):
-        small_cnn(module=torch.nn.Linear(2, 3)).fit(X, y)
     with pytest.raises(ValueError, match=r"'module' parameter.*\(n, 2, 16\)"):
         small_cnn(module=lambda c, n, k: Perceptron(c, 5, k)).fit(X, y)
     with pytest.raises(ValueError, match=r"each of 3 classes.*\(2, 5\)"):
@@ -553,7 +552,7 @@ def test_divergence_in_the_first_epoch_is_an_error(data):
 
 
 def test_divergence_keeps_the_best_epoch(data, monkeypatch):
-    from sklearn_superior.neural_network._training import Trainer
+    from sklearn_superior.neural_network._trainer import Trainer
 
     X, y, *_ = data
     train_epoch, losses = Trainer.train_epoch, iter([0, 0, np.nan])
@@ -635,7 +634,7 @@ def test_a_network_without_a_name_cannot_resume(data, tmp_path):
         ({"kernel_size": 0}, "'kernel_size'.*0"),
         ({"hidden": 1.5}, "'hidden'.*1.5"),
         ({"dropout": 1.0}, "'dropout'.*1.0"),
-        ({"loss": "hinge"}, "'loss'.*'log_loss', 'brier'.*'hinge'"),
+        ({"loss": "hinge"}, "'loss'.*'log_loss'.*'hinge'"),
         ({"optimizer": "lbfgs"}, "'optimizer'.*'lbfgs'"),
         ({"learning_rate": 0}, "'learning_rate'.*0"),
         ({"batch_size": 0}, "'batch_size'.*0"),
@@ -723,3 +722,349 @@ def test_a_class_that_only_validation_has(data):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert np.isfinite(small_cnn(max_iter=2).fit(X, y).best_score_)
+
+
+def linear(n_channels, length, n_classes):
+    return torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(n_channels * length, n_classes)
+    )
+
+
+def test_networks_of_a_builder_that_returns_one_are_not_shared(data):
+    X, y, X_val, _ = data
+    network = linear(2, 16, 3)
+    before = copy.deepcopy(network.state_dict())
+    first = small_cnn(module=lambda *shape: network).fit(X, y)
+    expected = first.predict_proba(X_val)
+    second = small_cnn(module=lambda *shape: network).fit(X, y[::-1])
+    np.testing.assert_array_equal(first.predict_proba(X_val), expected)
+    assert second.module_ is not first.module_
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, before[name])
+    assert network.training  # as it was
+    # Noise cannot be learned: the folds of one know nothing of each other.
+    rng = np.random.default_rng(0)
+    noise, labels = rng.normal(size=(60, 2, 16)), rng.integers(0, 2, size=60)
+    network = linear(2, 16, 2)
+    shared, fresh = (
+        small_cnn(module=build, early_stopping=False, max_iter=20, learning_rate=0.1)
+        for build in (lambda *shape: network, lambda *shape: copy.deepcopy(network))
+    )
+    np.testing.assert_array_equal(
+        cross_val_score(shared, noise, labels, cv=3),
+        cross_val_score(fresh, noise, labels, cv=3),
+    )
+
+
+def test_a_network_is_taken_as_a_template(data):
+    X, y, X_val, _ = data
+    network = Perceptron(2, 16, 3)
+    model = small_cnn(module=network, max_iter=3).fit(X, y)
+    by_builder = small_cnn(module=lambda *shape: network, max_iter=3).fit(X, y)
+    np.testing.assert_array_equal(weights(model), weights(by_builder))
+    assert model.module_ is not network
+    np.testing.assert_array_equal(weights(clone(model).fit(X, y)), weights(model))
+    again = small_cnn(module=small_cnn(max_iter=1).fit(X, y).module_, max_iter=2)
+    np.testing.assert_array_equal(
+        weights(again.fit(X, y)), weights(clone(again).fit(X, y))
+    )
+    with pytest.raises(ValueError, match="logit for each of 2 classes"):
+        model.fit(X, y == "one")
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+def test_a_network_that_torch_copies_only_without_gradients(data):
+    X, y, X_val, _ = data
+
+    def build(*shape):
+        network = linear(*shape)
+        torch.nn.utils.weight_norm(network[1])
+        return network
+
+    model = small_cnn(module=build, max_iter=2).fit(X, y)
+    assert model.predict(X_val).shape == (len(X_val),)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [lambda: None, lambda n_channels, length: None, torch.nn.ReLU],
+)
+def test_the_signature_of_a_builder_is_in_the_error(data, build):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match="'module'.*n_channels, length, n_classes"):
+        small_cnn(module=build).fit(X, y)
+
+
+def test_an_error_in_a_builder_is_not_taken_for_its_signature(data):
+    X, y, *_ = data
+
+    def build(n_channels, length, n_classes):
+        return torch.nn.Linear()
+
+    with pytest.raises(TypeError, match="in_features"):
+        small_cnn(module=build).fit(X, y)
+
+
+def test_a_softmax_at_the_end_is_noticed(data):
+    X, y, *_ = data
+
+    def build(*shape):
+        return torch.nn.Sequential(linear(*shape), torch.nn.Softmax(dim=1))
+
+    with pytest.warns(UserWarning, match="'module' parameter.*softmax.*Remove"):
+        small_cnn(module=build, max_iter=1).fit(X, y)
+
+    def log_softmax(*shape):  # which changes nothing
+        return torch.nn.Sequential(linear(*shape), torch.nn.LogSoftmax(dim=1))
+
+    small_cnn(module=log_softmax, max_iter=1).fit(X, y)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_networks_that_cannot_be_trained_are_refused(data, frozen):
+    X, y, *_ = data
+    network = linear(2, 16, 3).requires_grad_(False)
+    if not frozen:
+        network = torch.nn.Sequential(
+            torch.nn.AdaptiveAvgPool1d(3), torch.nn.Flatten(), torch.nn.AvgPool1d(2)
+        )
+    message = "must have parameters to train.*" + ("frozen" if frozen else "no param")
+    for train in (small_cnn(module=network).fit, small_cnn(module=network).partial_fit):
+        with pytest.raises(ValueError, match=message):
+            train(X, y)
+
+
+def test_frozen_layers_stay_as_they_are(data):
+    X, y, *_ = data
+    network = Perceptron(2, 16, 3)
+    network.layers[1].requires_grad_(False)
+    model = small_cnn(module=network, max_iter=2, early_stopping=False).fit(X, y)
+    assert torch.equal(model.module_.layers[1].weight, network.layers[1].weight)
+    assert not torch.equal(model.module_.layers[4].weight, network.layers[4].weight)
+
+
+def normalised(n_channels, length, n_classes):
+    return torch.nn.Sequential(
+        linear(n_channels, length, n_classes), torch.nn.BatchNorm1d(n_classes)
+    )
+
+
+def test_batches_of_one_window_and_batch_normalisation(data):
+    X, y, *_ = data
+    options = {"module": normalised, "early_stopping": False, "max_iter": 1}
+    for n_rows, batch_size in ((149, 2), (33, 32), (3, 2)):
+        small_cnn(batch_size=batch_size, **options).fit(X[:n_rows], y[:n_rows])
+    message = "at least two windows in a batch.*batch_size=1"
+    with pytest.raises(ValueError, match=message):
+        small_cnn(batch_size=1, **options).fit(X, y)
+    model = small_cnn(**options).partial_fit(X, y)
+    with pytest.raises(ValueError, match="Batch normalisation needs at least two"):
+        model.partial_fit(X[:1], y[:1])
+    small_cnn(batch_size=1, max_iter=1).fit(X, y)  # windows have many values
+
+
+def bfloat16(n_channels, length, n_classes):
+    class Coarse(torch.nn.Sequential):
+        def forward(self, X):
+            return super().forward(X).bfloat16()
+
+    return Coarse(linear(n_channels, length, n_classes))
+
+
+@pytest.fixture
+def default_dtype():
+    yield torch.set_default_dtype
+    torch.set_default_dtype(torch.float32)
+
+
+AMBIENT = {
+    "no_grad": torch.no_grad,
+    "inference": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "float64": contextlib.nullcontext,
+    "meta": lambda: torch.device("meta"),
+}
+
+
+@pytest.mark.parametrize("state", AMBIENT)
+@pytest.mark.parametrize("module", [None, Perceptron])
+def test_the_state_of_torch_around_it_does_not_matter(
+    data, default_dtype, state, module
+):
+    X, y, X_val, _ = data
+    model = small_cnn(max_iter=3, module=module)
+    plain = clone(model).fit(X, y)
+    expected = plain.predict_proba(X_val)
+    in_parts = clone(model).partial_fit(X, y).partial_fit(X, y)
+    if state == "float64":
+        default_dtype(torch.float64)
+    with AMBIENT[state]():
+        np.testing.assert_array_equal(plain.predict_proba(X_val), expected)
+        np.testing.assert_array_equal(weights(clone(model).fit(X, y)), weights(plain))
+        parts = clone(model).partial_fit(X, y)
+        parts = pickle.loads(pickle.dumps(parts)).partial_fit(X, y)
+        np.testing.assert_array_equal(weights(parts), weights(in_parts))
+        assert torch.is_grad_enabled() == (state not in ("no_grad", "inference"))
+        assert torch.is_inference_mode_enabled() == (state == "inference")
+        assert torch.is_autocast_enabled("cpu") == (state == "autocast")
+        assert torch.get_default_device().type == ("meta" if state == "meta" else "cpu")
+    if state == "float64":
+        assert torch.get_default_dtype() == torch.float64
+    # What was made there goes on here.
+    parts.partial_fit(X, y)
+
+
+def test_fits_in_threads_leave_the_default_dtype(data, default_dtype):
+    X, y, *_ = data
+    default_dtype(torch.float64)
+    Parallel(n_jobs=2, backend="threading")(
+        delayed(small_cnn(max_iter=2, random_state=seed).fit)(X, y) for seed in range(4)
+    )
+    assert torch.get_default_dtype() == torch.float64
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "brier"])
+def test_outputs_in_half_precision_are_taken(data, loss):
+    X, y, X_val, _ = data
+    model = small_cnn(module=bfloat16, loss=loss, max_iter=3).fit(X, y)
+    y_proba = model.predict_proba(X_val)
+    np.testing.assert_allclose(y_proba.sum(axis=1), 1)
+    assert model.history_["train_loss"][-1] < model.history_["train_loss"][0]
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"learning_rate": 1e-12, "optimizer": "sgd"},
+        {"learning_rate": 0.1},
+        {"batch_size": 7},
+        {"loss": "brier"},
+        {"optimizer": "adam"},
+        {"optimizer": "sgd"},
+    ],
+)
+def test_partial_fit_takes_the_parameters_of_each_call(data, params, pickled):
+    X, y, *_ = data
+    one, other = (small_cnn().partial_fit(X, y) for _ in range(2))
+    if pickled:
+        other = pickle.loads(pickle.dumps(other))
+    before = weights(other)
+    other.set_params(**params).partial_fit(X, y)
+    assert np.abs(weights(one.partial_fit(X, y)) - weights(other)).max() > 1e-4
+    if "sgd" in params.values() and len(params) == 2:  # it stands still, but for norms
+        kept = [p.detach().numpy().ravel() for p in other.module_.parameters()]
+        assert np.isin(np.concatenate(kept), before).all()
+
+
+def test_partial_fit_is_the_same_before_and_after_a_pickle(data):
+    X, y, *_ = data
+    one = small_cnn().partial_fit(X, y)
+    other = pickle.loads(pickle.dumps(one))
+    changes = [{"learning_rate": 0.05}, {"optimizer": "adam"}, {"loss": "brier"}]
+    for change in changes:
+        one.set_params(**change).partial_fit(X, y)
+        other = pickle.loads(pickle.dumps(other))
+        other.set_params(**change).partial_fit(X, y)
+        np.testing.assert_array_equal(weights(one), weights(other))
+
+
+def test_weights_count_across_calls_of_partial_fit(data):
+    X, y, *_ = data
+    keep = y != "three"
+    X, y = 1e-3 * X[keep], y[keep]
+
+    def share(class_weight):
+        model = small_cnn(
+            class_weight=class_weight, optimizer="sgd", standardize=False, dropout=0
+        )
+        for _ in range(5):
+            for label in ("one", "two"):
+                rows = y == label
+                model.partial_fit(X[rows], y[rows], classes=["one", "two"])
+        return model.predict_proba(X)[:, 0].mean()
+
+    assert share({"one": 20.0}) > share(None) + 0.1
+    with pytest.raises(ValueError, match="'balanced' is not for partial_fit.*dict"):
+        small_cnn(class_weight="balanced").partial_fit(X, y)
+
+
+@pytest.mark.parametrize("cause", ["validation", "class_weight"])
+@pytest.mark.parametrize("how", ["partial_fit", "warm_start"])
+@pytest.mark.parametrize("module", [None, Perceptron])
+def test_a_class_that_training_lacked_can_be_learned_later(data, cause, how, module):
+    X, y, *_ = data
+    order = np.argsort(y == "one", kind="stable")
+    X, y = X[order], y[order]
+    model = small_cnn(max_iter=3, module=module, dropout=0)
+    if cause == "validation":
+        model.set_params(validation_split="last", validation_fraction=0.34)
+    else:
+        model.set_params(class_weight={"one": 0.0})
+    model.fit(X, y)
+    assert (model.predict_proba(X)[:, 0] == 0).all()
+    model.set_params(class_weight=None, max_iter=25)
+    if how == "partial_fit":
+        for _ in range(25):
+            model.partial_fit(X, y)
+    else:
+        model.set_params(warm_start=True, early_stopping=False).fit(X, y)
+    assert np.mean(model.predict(X[y == "one"]) == "one") > 0.5
+
+
+@pytest.mark.parametrize("learning_rate", [1e30, 1e38])
+@pytest.mark.parametrize("batch_size", [32, 1000])
+def test_partial_fit_that_diverges_changes_nothing(data, learning_rate, batch_size):
+    X, y, *_ = data
+    model = small_cnn(dropout=0).partial_fit(X, y)
+    kept = pickle.loads(pickle.dumps(model))
+    settings = {"optimizer": "sgd", "learning_rate": learning_rate}
+    model.set_params(batch_size=batch_size, **settings)
+    with pytest.raises(ValueError, match="diverged"):
+        model.partial_fit(1e3 * X, y)
+    before = small_cnn(dropout=0).get_params()
+    for fitted in (model.set_params(**before), kept):
+        fitted.partial_fit(X, y)
+    np.testing.assert_array_equal(weights(model), weights(kept))
+    assert model.n_iter_ == 2
+    unused = small_cnn(**settings, batch_size=batch_size)
+    with pytest.raises(ValueError, match="diverged"):
+        unused.partial_fit(1e3 * X, y)
+    assert not hasattr(unused, "classes_")
+
+
+def test_weights_that_the_last_step_destroyed_are_not_kept(data):
+    X, y, *_ = data
+    model = small_cnn(optimizer="sgd", learning_rate=1e38, batch_size=1000)
+    model.set_params(max_iter=1, early_stopping=False, standardize=False)
+    with pytest.raises(ValueError, match="diverged"):
+        model.fit(1e3 * X, y)
+
+
+@pytest.mark.parametrize(
+    ("random_state", "split"),
+    [
+        (None, None),
+        (np.random.RandomState(0), None),
+        (0, ShuffleSplit(1, test_size=0.2)),
+    ],
+)
+def test_a_warm_start_validates_on_the_same_rows(data, random_state, split):
+    X, y, *_ = data
+    X = X.copy()
+    X[:, 0, 0] = np.arange(len(X))
+    seen = []
+
+    def scorer(estimator, X, y):
+        seen.append(frozenset(X[:, 0, 0]))
+        return neg_penalized_brier_scorer(estimator, X, y)
+
+    model = small_cnn(warm_start=True, max_iter=1, random_state=random_state)
+    model.set_params(scoring=scorer, validation_split=split)
+    for _ in range(3):
+        model.fit(X, y)
+    model = copy.deepcopy(model)
+    model.set_params(random_state=5, validation_fraction=0.3).fit(X, y)
+    assert len(set(seen)) == 1
+    model.fit(X[:100], y[:100])  # other data has other rows
+    assert len(set(seen)) == 2

@@ -1,5 +1,7 @@
 """What is checked before training, and how windows are scaled."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.impute import SimpleImputer
@@ -9,7 +11,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 pytest.importorskip("torch")
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.neural_network._input import ChannelScaler
+from sklearn_superior.neural_network import _windows_input
+from sklearn_superior.neural_network._windows_input import ChannelScaler, Windows
 from tests.neural_network.signals import make_windows, small_cnn
 
 
@@ -40,13 +43,13 @@ def test_channels_are_constant_relative_to_their_size(value, n_windows):
     rng = np.random.default_rng(0)
     X = np.full((n_windows, 2, 4), value)
     X[:, 1] += (1e-6 * abs(value) or 1.0) * rng.normal(size=(n_windows, 4))
-    one, other = ChannelScaler(X).scale.ravel()
+    one, other = ChannelScaler(Windows(X)).scale.ravel()
     assert one == 1
     assert other == pytest.approx(X[:, 1].std(), rel=1e-6)
     # A few units in the last place are rounding, too.
     if n_windows > 5:
         X[:, 0] *= 1 + 4e-16 * rng.integers(-2, 3, size=(n_windows, 4))
-        assert ChannelScaler(X).scale.ravel()[0] == 1
+        assert ChannelScaler(Windows(X)).scale.ravel()[0] == 1
 
 
 def test_the_same_features_are_constant_as_in_scikit_learn():
@@ -60,7 +63,7 @@ def test_the_same_features_are_constant_as_in_scikit_learn():
     ]
     X = np.column_stack(columns)
     theirs = StandardScaler().fit(X).scale_
-    ours = ChannelScaler(X[:, :, np.newaxis]).scale.ravel()
+    ours = ChannelScaler(Windows(X[:, :, np.newaxis])).scale.ravel()
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
     assert (ours == 1).tolist() == [True, True, False, True, False]
 
@@ -146,3 +149,78 @@ def test_infinite_values_are_refused(data):
     X = np.where(X > 20, np.inf, X)
     with pytest.raises(ValueError, match="infinity"):
         small_cnn().fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e170, 1e-300])
+def test_each_channel_has_a_unit_of_its_own(data, unit):
+    X, y = data
+    mixed = X * np.array([1.0, unit])[:, np.newaxis]
+    fitted = small_cnn(max_iter=3).fit(X, y)
+    other = small_cnn(max_iter=3).fit(mixed, y)
+    np.testing.assert_allclose(
+        other.predict_proba(mixed), fitted.predict_proba(X), atol=1e-4
+    )
+
+
+def test_mean_and_scale_do_not_depend_on_the_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3, 7)) * np.array([1, 1e-200, 1e150])[:, np.newaxis]
+    X[100:200] *= 1e3  # a block with larger values than those before
+    monkeypatch.setattr(_windows_input, "_BLOCK", 50)
+    for values in (X, X[:, 1]):
+        scaler = ChannelScaler(Windows(values))
+        axes = (0, 2) if values.ndim == 3 else None
+        unit = np.abs(values).max(axis=axes, keepdims=True)
+        expected = unit * (values / unit).std(axis=axes, keepdims=True)
+        np.testing.assert_allclose(scaler.scale, expected, rtol=1e-12)
+        expected = unit * (values / unit).mean(axis=axes, keepdims=True)
+        np.testing.assert_allclose(scaler.mean, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_training_needs_no_copy_of_the_windows(dtype, early_stopping):
+    X = np.random.default_rng(0).normal(size=(20_000, 2, 128)).astype(dtype)
+    y = np.arange(len(X)) % 2
+    model = small_cnn(max_iter=1, batch_size=512, early_stopping=early_stopping)
+    small_cnn(max_iter=1).fit(X[:100], y[:100])  # what is loaded only once
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (0.3 if early_stopping else 0.2) * X.nbytes + 6e6
+
+
+@pytest.mark.parametrize(
+    ("scale", "early_stopping"),
+    [(1e-300, True), (1e-300, False), (1e300, True), (1e300, False), (1e308, False)],
+)
+def test_the_scale_of_the_weights_means_nothing(data, scale, early_stopping):
+    X, y = data
+    weight = scale * ((1 + np.arange(len(y)) % 3) / 4)
+    options = {"max_iter": 2, "early_stopping": early_stopping}
+    one = small_cnn(**options).fit(X, y, sample_weight=weight)
+    other = small_cnn(**options).fit(X, y, sample_weight=weight / scale)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    assert one.history_["train_loss"][0] > 0.1
+
+
+def test_weights_that_are_too_large_are_refused(data):
+    X, y = data
+    weight = np.full(len(y), 1e308)
+    with pytest.raises(ValueError, match="diverged.*X or in the weights"):
+        small_cnn().partial_fit(X, y, sample_weight=weight)
+
+
+def test_rows_without_weight_have_no_part_in_standardising(data):
+    X, y = data
+    weight = np.where(np.arange(len(y)) < 30, 0.0, 1.0)
+    X = np.where(weight[:, np.newaxis, np.newaxis] == 0, 1e6 * X, X)
+    models = [small_cnn(), small_cnn(early_stopping=False, max_iter=1)]
+    models[0].partial_fit(X, y, sample_weight=weight)
+    models[1].fit(X, y, sample_weight=weight)
+    expected = small_cnn(early_stopping=False, max_iter=1).fit(X[30:], y[30:])
+    for model in models:
+        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))

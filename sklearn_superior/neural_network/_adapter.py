@@ -4,22 +4,29 @@ import math
 from copy import copy
 from time import perf_counter
 
-import numpy as np
-
-from sklearn_superior.neural_network._input import (
+from sklearn_superior.neural_network._windows_input import (
     ClassWeights,
     Encoding,
+    WindowRows,
+    Windows,
     check_params,
     check_training,
     check_windows,
-)
-from sklearn_superior.neural_network._network import (
-    make_trainer,
-    to_proba,
-    torch_training,
+    with_mean_1,
 )
 from sklearn_superior.staged.adapters import Checkpointed, Stages
+from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._warnings import warn
+
+ADVICE = "Try a smaller learning_rate, or look for huge values in X or in the weights."
+
+
+def torch_trainer():
+    """Import the training loop, which needs torch."""
+    import_optional("torch", caller="CNNClassifier", extra="torch")
+    from sklearn_superior.neural_network import _trainer
+
+    return _trainer
 
 
 class CNNStages(Checkpointed, Stages):
@@ -87,11 +94,11 @@ class CNNStages(Checkpointed, Stages):
                     self.estimator, X_val, shape=self.encoding.shape, name="X_val"
                 )
             (X_val,) = trainer.place(self.encoding.transform(X_val))
-        with torch_training().use_threads(self.estimator.n_jobs):
+        with torch_trainer().use_threads(self.estimator.n_jobs):
             for epoch in range(self.n_done, self.n_stages):
                 start = perf_counter()
                 loss = trainer.train_epoch(*self._data)
-                y_proba = None if X_val is None else to_proba(trainer.logits(X_val))
+                y_proba = None if X_val is None else self._predict(X_val)
                 self.losses.append(float(loss))
                 self.times.append(perf_counter() - start)
                 if not math.isfinite(self.losses[-1]):
@@ -100,38 +107,44 @@ class CNNStages(Checkpointed, Stages):
                 if on_stage(y_proba):
                     break
 
+    def _predict(self, X):
+        return torch_trainer().to_proba(self.trainer.logits(X), self.encoding)
+
     def _begin(self, X, y, sample_weight):
         """Make the trainer, and encode the data for it."""
-        model = self.estimator
+        model, torch_side = self.estimator, torch_trainer()
         if not self._checked:
             X, y, sample_weight, model.classes_ = check_training(
                 model, X, y, sample_weight
             )
             sample_weight = ClassWeights(model.class_weight, y).apply(y, sample_weight)
-            if sample_weight is not None:  # nothing to learn of those without weight
-                rows = np.flatnonzero(sample_weight)
-                X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+        data = WindowRows(X if isinstance(X, Windows) else Windows(X), y, sample_weight)
+        data = data.with_weight()
+        data.sample_weight = with_mean_1(data.sample_weight)
         if self.encoding is None:
-            self.encoding = Encoding(X, np.unique(y), standardize=model.standardize)
-        with torch_training().use_threads(model.n_jobs):
-            self.trainer = make_trainer(model, self.encoding, self._module)
-            self._data = self.trainer.place(*self.encoding.encode(X, y, sample_weight))
+            self.encoding = Encoding(
+                data.X, model.classes_, standardize=model.standardize
+            )
+        self.encoding = self.encoding.knowing(data.y)
+        self.column_classes = self.encoding.known_classes
+        with torch_side.use_threads(model.n_jobs):
+            self.trainer = torch_side.make_trainer(model, self.encoding, self._module)
+            self._data = self.trainer.place(*self.encoding.encode(data))
         model.module_, model._encoding = self.trainer.module, self.encoding
 
     def _diverged(self, epoch):
-        advice = "Try a smaller learning_rate, or look for huge values in X."
         if self._best is None:
             del self.estimator.module_
             raise ValueError(
                 f"Training diverged: the loss is {self.losses[-1]} after epoch "
-                f"{epoch}. {advice}"
+                f"{epoch}. {ADVICE}"
             )
         self.losses.pop()
         self.times.pop()
         self.has_failed = True
         warn(
             f"Training diverged in epoch {epoch}; the best epoch before is kept. "
-            f"{advice}",
+            f"{ADVICE}"
         )
 
     def facts(self):
@@ -149,19 +162,16 @@ class CNNStages(Checkpointed, Stages):
     def dump(self):
         if self.has_failed:
             return None
-        dump_tensors = torch_training().dump_tensors
-        last = {
-            "trainer": self.trainer.state(),
-            "losses": self.losses,
-            "times": self.times,
-        }
+        dump_tensors = torch_trainer().dump_tensors
+        last = {"trainer": self.trainer.state()}
+        last |= {"losses": self.losses, "times": self.times}
         models = {"last": dump_tensors(last)}
         if self._best is not None:
             models["best"] = dump_tensors(self._best)
         return models
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        load_tensors = torch_training().load_tensors
+        load_tensors = torch_trainer().load_tensors
         last = load_tensors(models["last"])
         losses, times = list(last["losses"]), list(last["times"])
         if not len(losses) == len(times) == n_done:
@@ -173,7 +183,23 @@ class CNNStages(Checkpointed, Stages):
         self.trainer.load_state(last["trainer"])
         self.losses, self.times, self.n_done = losses, times, n_done
 
+    def why_unreadable(self, models):
+        try:
+            torch_trainer().load_tensors(models["last"])
+        except Exception as exc:  # whatever the network has in its extra state
+            return f"its network cannot be read again: {str(exc).splitlines()[0]}"
+        return None
+
+    def obstacle(self):
+        module = self.estimator.module
+        if hasattr(module, "state_dict") and not isinstance(module, type):
+            return (
+                "parameter module: a network cannot be recognised in another process; "
+                "give a function or a class that builds it"
+            )
+        return None
+
     def initial_state(self):
         if self._module is None:
             return b""
-        return torch_training().network_bytes(self._module)
+        return torch_trainer().network_bytes(self._module)

@@ -1,5 +1,6 @@
-"""Checks of parameters and data, and the encoding of data for the network."""
+"""Windows on their way to the network: checks, rows without copies, standardising."""
 
+from copy import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,8 +12,8 @@ from sklearn_superior.early_stopping._holdout import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
 )
-from sklearn_superior.utils._rows import check_target
-from sklearn_superior.utils._sklearn_compat import Interval
+from sklearn_superior.utils._rows import Rows, check_target
+from sklearn_superior.utils._sklearn_compat import Interval, StrOptions
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _CONSTRAINTS = STOPPING_CONSTRAINTS | {
@@ -22,6 +23,9 @@ _CONSTRAINTS = STOPPING_CONSTRAINTS | {
     "max_iter": _AT_LEAST_ONE,
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "loss": [StrOptions({"log_loss", "brier"})],
+    "optimizer": [StrOptions({"adam", "nadam", "sgd"})],
+    "module": [callable, None],  # a network is callable, too
     "early_stopping": ["boolean"],
     "standardize": ["boolean"],
     "class_weight": [dict, str, None],
@@ -31,7 +35,7 @@ _CONSTRAINTS = STOPPING_CONSTRAINTS | {
     "n_jobs": [Integral, None],
 }
 # Values that are converted at once, so that no second copy of the data is made.
-_BLOCK = 2**20
+_BLOCK = 2**18
 
 
 def check_params(model):
@@ -42,11 +46,6 @@ def check_params(model):
             f"calibration={model.calibration!r} needs validation data: set "
             "early_stopping=True."
         )
-    losses = ("log_loss", "brier")
-    if model.loss not in losses:
-        raise ValueError(
-            f"The 'loss' parameter must be a str among {losses}. Got {model.loss!r}."
-        )
     try:
         channels = list(model.channels)
     except TypeError:
@@ -55,13 +54,6 @@ def check_params(model):
         raise ValueError(
             "The 'channels' parameter must be a tuple of at least one positive "
             f"int. Got {model.channels!r}."
-        )
-    is_class = isinstance(model.module, type)
-    is_network = hasattr(model.module, "state_dict") and not is_class
-    if model.module is not None and (is_network or not callable(model.module)):
-        raise ValueError(
-            "The 'module' parameter must be a callable that builds a network, or "
-            f"None. Got {model.module!r}."
         )
 
 
@@ -228,24 +220,118 @@ def _check_class_weight(class_weight, classes):
             )
 
 
+def with_mean_1(weight):
+    """Scale weights so that the positive ones have a mean of 1."""
+    if weight is None or not weight.any():
+        return weight
+    weight = weight / weight.max()  # a sum of the largest floats would overflow
+    return weight / weight[weight > 0].mean()
+
+
+class Windows:
+    """Some of the windows of an array, without a copy of them.
+
+    Training reads them batch by batch, so that data that fills half of the memory can
+    be split into parts, and can be trained on.
+    """
+
+    def __init__(self, X, rows=None):
+        self.X = X
+        self.rows = np.arange(len(X)) if rows is None else rows
+        self.shape, self.dtype = (len(self.rows), *X.shape[1:]), X.dtype
+        self.ndim = len(self.shape)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, key):
+        return Windows(self.X, self.rows[key])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.X[self.rows], dtype=dtype)
+
+    def blocks(self):
+        """Yield the windows in arrays of a limited size."""
+        n_rows = max(1, _BLOCK // max(1, self.X[:1].size))
+        for start in range(0, len(self), n_rows):
+            yield self.X[self.rows[start : start + n_rows]]
+
+
+class WindowRows(Rows):
+    """Windows with labels and optional weights; some of them are no copy."""
+
+    def take(self, rows):
+        """Return some of the rows."""
+        weight = self.sample_weight
+        return WindowRows(
+            self.X[rows], self.y[rows], None if weight is None else weight[rows]
+        )
+
+    def with_weight(self):
+        """Return the rows that have a weight: there is nothing to learn of others."""
+        weight = self.sample_weight
+        if weight is None or weight.all():
+            return self
+        if not weight.any():
+            raise ValueError(
+                "y must hold at least one sample with positive weight, that of its "
+                "class included. Got none."
+            )
+        return self.take(np.flatnonzero(weight))
+
+
+class EncodedWindows:
+    """Windows as the network takes them, computed for the rows that are asked for."""
+
+    def __init__(self, windows, scaler):
+        self.windows, self.scaler = windows, scaler
+        self.shape = (len(windows), *as_channels(windows.shape[1:]))
+        self.nbytes = 4 * int(np.prod(self.shape))
+
+    def __len__(self):
+        return len(self.windows)
+
+    def __getitem__(self, rows):
+        rows = self.windows.rows[rows if isinstance(rows, slice) else np.asarray(rows)]
+        return self.scaler.transform(self.windows.X[rows])
+
+
 class Encoding:
     """What turns windows and labels into what a network takes.
 
     Parameters
     ----------
-    X : ndarray
+    X : Windows
         Windows of the training part.
 
     classes : ndarray
-        The classes that the network knows.
+        The classes for which the network has outputs.
 
     standardize : bool
         Whether to standardise the channels.
+
+    Attributes
+    ----------
+    is_known : ndarray of bool
+        For each class, whether the network was trained on it. The others get
+        probability 0.
     """
 
     def __init__(self, X, classes, *, standardize):
         self.shape, self.classes = X.shape[1:], classes
+        self.is_known = np.zeros(len(classes), dtype=bool)
         self.scaler = ChannelScaler(X if standardize else None)
+
+    def knowing(self, y):
+        """Return the encoding of a network that is trained on these labels, too."""
+        encoding = copy(self)
+        encoding.is_known = self.is_known | np.isin(self.classes, y)
+        return encoding
+
+    @property
+    def known_classes(self):
+        """The classes that the network was trained on."""
+        return self.classes[self.is_known]
 
     @property
     def window_shape(self):
@@ -253,57 +339,69 @@ class Encoding:
         return as_channels(self.shape)
 
     def transform(self, X):
-        """Return windows as the network takes them."""
-        return self.scaler.transform(X)
+        """Return windows as the network takes them, row by row when they are read."""
+        return EncodedWindows(X if isinstance(X, Windows) else Windows(X), self.scaler)
 
-    def encode(self, X, y, sample_weight):
-        """Return windows, numbers of classes, and weights with a mean of 1.
-
-        Samples of other classes, or without weight, are left out: there is nothing to
-        learn of them.
-        """
-        used = np.isin(y, self.classes)
-        if sample_weight is not None:
-            used &= sample_weight > 0
-        if not used.any():
-            raise ValueError(
-                "y must hold at least one sample with positive weight, those of its "
-                "class included. Got none."
-            )
-        if not used.all():
-            X, y = X[used], y[used]
-            sample_weight = None if sample_weight is None else sample_weight[used]
-        codes = np.searchsorted(self.classes, y)
-        if sample_weight is not None:
-            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
-        return self.transform(X), codes, sample_weight
+    def encode(self, data):
+        """Return windows, numbers of classes, and weights in single precision."""
+        codes, weight = np.searchsorted(self.classes, data.y), data.sample_weight
+        with np.errstate(over="ignore"):  # then training diverges, which is an error
+            weight = None if weight is None else weight.astype(np.float32)
+        return self.transform(data.X), codes, weight
 
 
 class ChannelScaler:
-    """Standardises each channel; gives single precision, which the network takes."""
+    """Standardises each channel; gives single precision, which the network takes.
+
+    Weights have no part in it: they say how much a window counts, not what it looks
+    like.
+    """
 
     def __init__(self, X=None):
         self.mean, self.scale = 0.0, 1.0
         if X is not None:
-            axes = tuple(k for k in range(X.ndim) if X.ndim == 2 or k != 1)
-            shape = (1, -1, 1) if X.ndim == 3 else (1, 1)
-            size = np.maximum(X.max(axis=axes), -X.min(axis=axes)).astype(np.float64)
-            largest = float(size.max())
-            unit = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
-            X = X if unit == 1.0 else X / unit  # squares must not overflow
-            self.mean = unit * X.mean(axis=axes, dtype=np.float64).reshape(shape)
-            scale = unit * X.std(axis=axes, dtype=np.float64)
-            # How much rounding spreads a constant: its values, and sums over them.
-            n_values = X.size // size.size
-            noise = max(np.finfo(X.dtype).eps, n_values * np.finfo(np.float64).eps)
-            self.scale = np.where(scale > noise * size, scale, 1.0).reshape(shape)
+            self._fit(X)
+
+    def _fit(self, X):
+        """Find mean and scale of each channel in one pass, block by block."""
+        by_channel = {"axis": (0, 2) if X.ndim == 3 else (0, 1), "keepdims": True}
+        size = mean = squares = np.zeros((1, X.shape[1], 1) if X.ndim == 3 else (1, 1))
+        n_values, unit = 0, _power_of_two(size)
+        for block in X.blocks():
+            largest = np.maximum(block.max(**by_channel), -block.min(**by_channel))
+            size = np.maximum(size, largest.astype(np.float64))
+            # In a unit of its own, a power of two near the largest value so far, the
+            # squares of no channel overflow, or vanish beside those of another.
+            shrink, unit = unit / _power_of_two(size), _power_of_two(size)
+            values = block / unit
+            n_block = values.size // size.size
+            share = n_block / (n_values + n_block)
+            block_mean = values.mean(**by_channel)
+            change = block_mean - shrink * mean
+            mean = shrink * mean + share * change
+            values -= block_mean
+            squares = shrink**2 * squares + np.square(values).sum(**by_channel)
+            squares += change**2 * (n_values * share)
+            n_values += n_block
+        self.mean = unit * mean
+        scale = unit * np.sqrt(squares / n_values)
+        # How much rounding spreads a constant: its values, and sums over a block.
+        n_summed = min(n_values, _BLOCK)
+        noise = max(np.finfo(X.dtype).eps, n_summed * np.finfo(np.float64).eps)
+        self.scale = np.where(scale > noise * size, scale, 1.0)
 
     def transform(self, X):
         """Return windows of shape (n, channels, length) in single precision."""
         scaled = np.empty(X.shape, dtype=np.float32)
-        rows = max(1, _BLOCK // X[0].size)
+        rows = max(1, _BLOCK // max(1, X[:1].size))
         for start in range(0, len(X), rows):
             part = slice(start, start + rows)
             with np.errstate(over="ignore"):  # infinity, which predictions refuse
                 scaled[part] = (X[part] - self.mean) / self.scale
         return scaled if X.ndim == 3 else scaled[:, np.newaxis]
+
+
+def _power_of_two(size):
+    """Return a power of two that is at most the size, above a half of it."""
+    _, exponent = np.frexp(np.maximum(size, np.finfo(np.float64).smallest_subnormal))
+    return np.ldexp(1.0, exponent - 1)

@@ -1,6 +1,7 @@
 """Networks of all kinds: what is kept is what was scored, also after a break."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def record_and_score(estimator, X, y):
 def test_the_kept_network_predicts_as_it_was_scored(data, module):
     X, y, X_val, y_val = data
     options = {"scoring": record_and_score, "n_iter_no_change": 20}
-    model = small_cnn(module=module, learning_rate=0.1, max_iter=15)
+    model = small_cnn(module=module, learning_rate=0.1, max_iter=20)
     for fitted in (
         clone(model).set_params(**options),
         EarlyStoppingClassifier(model, **options),
@@ -256,3 +257,93 @@ def test_a_network_that_diverged_leaves_a_checkpoint_that_can_be_read(tmp_path):
         assert model.n_iter_ == 4
         found.append(model.predict_proba(X))
     np.testing.assert_array_equal(*found)
+
+
+class Draws(torch.nn.Module):
+    """A layer whose random numbers come from torch's own generator."""
+
+    def forward(self, X):
+        return X + torch.randn_like(X) if self.training else X
+
+
+def with_layer(n_channels, length, n_classes, *, layer):
+    last = torch.nn.Linear(n_channels * length, n_classes)
+    return torch.nn.Sequential(layer(), torch.nn.Flatten(), last)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        torch.nn.Dropout,
+        torch.nn.Dropout1d,
+        torch.nn.AlphaDropout,
+        torch.nn.RReLU,
+        Draws,
+    ],
+)
+def test_random_layers_of_any_kind_resume_exactly(data, layer, tmp_path):
+    X, y, X_val, _ = data
+    options = {"module": partial(with_layer, layer=layer), "early_stopping": False}
+    whole = small_cnn(max_iter=4, **options).fit(X, y)
+    small_cnn(max_iter=2, checkpoint_dir=tmp_path, **options).fit(X, y)
+    torch.manual_seed(7)
+    resumed = small_cnn(max_iter=4, checkpoint_dir=tmp_path, resume=True, **options)
+    np.testing.assert_array_equal(
+        resumed.fit(X, y).predict_proba(X_val), whole.predict_proba(X_val)
+    )
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"learning_rate": np.float64(0.01)},
+        {"learning_rate": np.float32(0.01), "dropout": np.float32(0.5)},
+        {"dropout": np.float64(0.2), "batch_size": np.int64(16), "tol": np.float64(0)},
+        {"optimizer": np.str_("adam"), "loss": np.str_("brier")},
+    ],
+)
+def test_numpy_numbers_as_parameters_resume(data, tmp_path, params):
+    X, y, X_val, _ = data
+    options = params | {"early_stopping": False}
+    whole = small_cnn(max_iter=4, **options).fit(X, y)
+    options["checkpoint_dir"] = tmp_path
+    small_cnn(max_iter=2, **options).fit(X, y)
+    resumed = small_cnn(max_iter=4, resume=True, **options).fit(X, y)
+    np.testing.assert_array_equal(
+        resumed.predict_proba(X_val), whole.predict_proba(X_val)
+    )
+
+
+class OddState(Forgetful):
+    """Has a state that torch writes but does not read."""
+
+    def get_extra_state(self):
+        return np.float64(1.0)
+
+    def set_extra_state(self, state):
+        pass
+
+
+def test_a_checkpoint_that_could_not_be_read_is_not_written(data, tmp_path):
+    X, y, *_ = data
+    model = small_cnn(module=OddState, max_iter=3, checkpoint_dir=tmp_path)
+    with pytest.warns(UserWarning, match="cannot resume.*cannot be read again"):
+        model.fit(X, y)
+
+
+def test_a_template_cannot_resume(data, tmp_path):
+    X, y, *_ = data
+    model = small_cnn(module=Lazy(2, 16, 3), max_iter=1, checkpoint_dir=tmp_path)
+    with pytest.warns(UserWarning, match="cannot resume.*parameter module.*builds it"):
+        model.fit(X, y)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("class_weight", [{"one": 0.0}, {"one": 0, "two": 3.0}])
+def test_a_class_without_weight_in_early_stopping(data, class_weight):
+    X, y, X_val, y_val = data
+    model = small_cnn(max_iter=2, class_weight=class_weight)
+    wrapped = EarlyStoppingClassifier(model).fit(X, y, X_val=X_val, y_val=y_val)
+    own = model.fit(X, y, X_val=X_val, y_val=y_val)
+    for fitted in (wrapped, own):
+        assert (fitted.predict_proba(X_val)[:, 0] == 0).all()

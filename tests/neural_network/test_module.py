@@ -6,7 +6,7 @@ from tests.neural_network.signals import make_windows, small_cnn
 
 torch = pytest.importorskip("torch")
 
-from sklearn_superior.neural_network._cnn_module import (  # noqa: E402
+from sklearn_superior.neural_network._module import (  # noqa: E402
     SeededDropout,
     seed_dropout,
 )
@@ -14,7 +14,7 @@ from sklearn_superior.neural_network._cnn_module import (  # noqa: E402
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9])
 def test_dropout_drops_and_keeps_the_mean(p):
-    layer = SeededDropout(p, torch.Generator().manual_seed(0))
+    layer = SeededDropout(p, generator=torch.Generator().manual_seed(0))
     x = torch.ones(1001, 501)
     dropped = layer(x)
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=3e-3)
@@ -25,7 +25,7 @@ def test_dropout_drops_and_keeps_the_mean(p):
 @pytest.mark.parametrize("p", [0.2, 0.5])
 def test_dropout_is_distributed_as_the_one_of_torch(p):
     torch.manual_seed(0)
-    ours = SeededDropout(p, torch.Generator().manual_seed(0))
+    ours = SeededDropout(p, generator=torch.Generator().manual_seed(0))
     theirs = torch.nn.Dropout(p)
     x = torch.full((400, 500), 3.0)
     a, b = ours(x), theirs(x)
@@ -42,7 +42,7 @@ def test_dropout_is_distributed_as_the_one_of_torch(p):
 
 
 def test_dropout_of_the_gradient_is_that_of_the_values():
-    layer = SeededDropout(0.3, torch.Generator().manual_seed(0))
+    layer = SeededDropout(0.3, generator=torch.Generator().manual_seed(0))
     x = torch.ones(50, 7, requires_grad=True)
     out = layer(x)
     out.sum().backward()
@@ -59,11 +59,12 @@ def test_dropout_inside_a_module_is_seeded():
             return self.layers[0](x)
 
     draws = [
-        seed_dropout(Nested(), torch.Generator().manual_seed(3))(torch.ones(100))
+        seed_dropout(Nested(), torch.Generator().manual_seed(3), replace=True)(
+            torch.ones(100)
+        )
         for _ in range(2)
     ]
     torch.testing.assert_close(*draws, rtol=0, atol=0)
-    assert repr(seed_dropout(Nested(), None).layers[0]) == "SeededDropout(p=0.4)"
 
 
 def test_the_architecture_is_that_of_the_paper():
@@ -88,3 +89,42 @@ def test_kernels_of_any_size_keep_the_length(kernel_size):
     model = small_cnn(kernel_size=kernel_size, max_iter=1).fit(X, y)
     dense = [k for k in model.module_ if isinstance(k, torch.nn.Linear)][0]
     assert dense.in_features == 4 * X.shape[2]
+
+
+def test_dropout_is_that_of_torch_for_the_eyes_of_a_user():
+    X, y = make_windows(150)
+    model = small_cnn(max_iter=1, dropout=0.3).fit(X, y)
+    layers = [k for k in model.module_.modules() if isinstance(k, torch.nn.Dropout)]
+    assert [layer.p for layer in layers] == [0.3] * 3
+    layer, ones = layers[0].train(), torch.ones(10_000)
+    for p in (0.0, 0.5, 1.0):  # it is read at each call
+        layer.p = p
+        assert (layer(ones) == 0).float().mean().item() == pytest.approx(p, abs=0.03)
+    layer.p, layer.inplace = 0.5, True
+    assert layer(ones) is ones
+    assert (ones == 0).any()
+
+
+@pytest.mark.parametrize("p", [1 - 2**-17, 0.9999, 0.001, 2**-17])
+def test_dropout_next_to_its_limits_keeps_the_mean(p):
+    layer = SeededDropout(p, generator=torch.Generator().manual_seed(0))
+    dropped = layer(torch.ones(4000, 1000))
+    tolerance = 5 * (p / (1 - p) / dropped.numel()) ** 0.5
+    assert dropped.mean().item() == pytest.approx(1, abs=tolerance)
+    assert dropped.max().item() == pytest.approx(1 / (1 - p), rel=1e-4)
+
+
+def test_layers_of_a_users_network_stay_as_they_are():
+    X, y = make_windows(150)
+
+    def build(n_channels, length, n_classes):
+        dropout = torch.nn.Dropout(0.5, inplace=True)
+        dropout.register_forward_hook(lambda *_: calls.append(1))
+        last = torch.nn.Linear(n_channels * length, n_classes)
+        return torch.nn.Sequential(torch.nn.Flatten(), dropout, last)
+
+    calls = []
+    model = small_cnn(module=build, max_iter=1).fit(X, y)
+    assert type(model.module_[1]) is torch.nn.Dropout
+    assert model.module_[1].inplace
+    assert len(calls) > 2
