@@ -50,7 +50,7 @@ NEVER = 10_000  # a patience that does not end
 N_CLASSES = 3
 ROUNDS = 3
 THREADS = ["all", "one"]  # which of them to measure
-STAGES = {2_000: 150, 20_000: 100, 100_000: 30}  # by the number of rows
+STAGES = {2_000: 150, 20_000: 100, 100_000: 100}  # by the number of rows
 SCORING = {"scoring": "neg_log_loss", "n_iter_no_change": NEVER, "calibration": None}
 BUDGET = {
     "LightGBM": "n_estimators",
