@@ -102,10 +102,14 @@ def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
 
 @dataclass
 class Split:
-    """What to train on, and what to validate on."""
+    """What to train on, and what to validate on.
+
+    The training rows are the caller's own, if they were not split.
+    """
 
     train: Rows
     val: Rows | None
+    was_split: bool = False
 
 
 def split_validation(classifier, data, validation, groups, *, validates=True):
@@ -162,7 +166,7 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
         fraction=classifier.validation_fraction,
         random_state=classifier.random_state,
     )
-    return Split(data.take(train), data.take(val))
+    return Split(data.take(train), data.take(val), was_split=True)
 
 
 def validation_rows(X, y, groups, *, split, fraction, random_state):
@@ -258,9 +262,17 @@ def make_training(estimator, split, classes, **options):
 
     The steps of a pipeline get rows of their own: some work in place.
     """
-    own_rows = deepcopy if isinstance(estimator, Pipeline) else lambda rows: rows
-    seen = {} if split.val is None else {PART: lambda: own_rows(split.val.X)}
-    return Training(estimator, lambda: own_rows(split.train), seen, classes, **options)
+    is_pipeline = isinstance(estimator, Pipeline)
+
+    def train():
+        copies = is_pipeline and not split.was_split
+        return deepcopy(split.train) if copies else split.train
+
+    def validation():
+        return deepcopy(split.val.X) if is_pipeline else split.val.X
+
+    seen = {} if split.val is None else {PART: validation}
+    return Training(estimator, train, seen, classes, **options)
 
 
 @dataclass

@@ -148,6 +148,11 @@ def run(
             raise ValueError("The training of a fold has failed on the way.")
         return parts is not None
 
+    def finish(k):
+        start = perf_counter()
+        trainings[k].finish()
+        result.fit_times[k] += perf_counter() - start
+
     with _workers(trainings, n_at_once, max_threads) as call_for_all:
         stop = False
         while not stop and any(training.is_open for training in trainings):
@@ -165,7 +170,7 @@ def run(
             for observer in observers:
                 is_last = stop or not any(t.is_open for t in trainings)
                 stop = bool(observer.stage_done(result, is_last)) or stop
-        call_for_all(lambda k: trainings[k].finish())
+        call_for_all(finish)
     return result
 
 

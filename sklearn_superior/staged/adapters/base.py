@@ -105,7 +105,8 @@ class Stages(ABC):
         on_stage : callable
             Called after each stage with the probabilities for `X_val`, of shape
             (n_val, n_classes) with the classes that are in `y`. Returns whether to
-            stop.
+            stop. To be called in the thread of `fit`, which waits in it: other
+            trainings may advance in the meantime.
         """
 
     def set_seed(self, seed):
