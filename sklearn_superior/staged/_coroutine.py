@@ -134,22 +134,20 @@ class _Settings:
         """Set the values that differ, and return all that were set before."""
         settings = _settings(self._inference_mode)
         before = {name: read() for name, (read, _, _) in settings.items()}
+        has_written = False
         for name, value in values.items():
             read, write, is_same = settings[name]
-            # Read once more: the inference mode of torch sets that of gradients, too.
-            if not is_same(read(), value):
+            # After a change, read once more: torch's inference mode sets that of
+            # gradients, too. Otherwise not, because XGBoost takes its time.
+            if not is_same(read() if has_written else before[name], value):
                 write(value)
+                has_written = True
         return before
 
 
 def _settings(inference_mode):
     """Return how each setting is read, written and compared, by its name."""
-    settings = {"sklearn": (get_config, _set_sklearn_config, eq)}
-    if current_thread() is main_thread():
-        # These are of the whole process. The handler can only be set here; and a thread
-        # that gives back filters may undo what another one has done in the meantime.
-        settings["SIGINT"] = partial(signal.getsignal, SIGINT), _set_signal, is_
-        settings["filters"] = _get_filters, _set_filters, _are_same
+    settings = {}
     xgboost, torch = sys.modules.get("xgboost"), sys.modules.get("torch")
     if hasattr(xgboost, "set_config"):  # imported as a whole
         settings["xgboost"] = xgboost.get_config, _set_xgboost_config, eq
@@ -158,6 +156,12 @@ def _settings(inference_mode):
         settings["inference mode"] = is_inference, inference_mode.set, is_
         settings["gradients"] = torch.is_grad_enabled, torch.set_grad_enabled, is_
         settings["threads"] = torch.get_num_threads, torch.set_num_threads, eq
+    if current_thread() is main_thread():
+        # These are of the whole process. The handler can only be set here; and a thread
+        # that gives back filters may undo what another one has done in the meantime.
+        settings["SIGINT"] = partial(signal.getsignal, SIGINT), _set_signal, is_
+        settings["filters"] = _get_filters, _set_filters, _are_same
+    settings["sklearn"] = get_config, _set_sklearn_config, eq
     return settings
 
 
