@@ -88,7 +88,7 @@ class StagedSearchCV(
 ):
     """Choose parameters and the number of stages by cross-validation.
 
-    The classifier is trained stage by stage (a tree, an epoch), on all folds in step.
+    The classifier is trained stage by stage (a tree, an epoch), on all folds in lockstep.
     After each stage every fold scores its own test rows, and the mean over the folds is
     the score of that stage. Training stops after `n_iter_no_change` stages without an
     improvement of the mean. So each setting of the parameters is trained once, and
@@ -229,9 +229,10 @@ class StagedSearchCV(
 
     Notes
     -----
-    The folds of a candidate take turns, each in a thread of its own, so that the
-    library has all threads that it wants. A fold that ends by itself, as AdaBoost does
-    on a perfect fit, is represented by its last stage from then on.
+    The folds of a candidate take turns in the thread of the caller, so that each has
+    all the cores that its library wants. With `n_jobs` and fewer candidates than jobs,
+    the folds are dealt to threads. A fold that ends by itself, as AdaBoost does on a
+    perfect fit, is represented by its last stage from then on.
 
     Ctrl-C ends the search at the end of the present stage. Candidates that were
     finished are kept, with a warning. Before the first of them, and while the model for
