@@ -201,14 +201,16 @@ def _workers(trainings, n_at_once, max_threads):
     # Each thread has its trainings, and a context that no other thread enters.
     places = [(pool, copy_context()) for pool in pools]
     places = list(islice(cycle(places), len(trainings)))
+    # With more threads than are to compute at once, they take turns.
+    size = len(places) if n_threads == n_at_once else n_at_once
     futures = []
 
     def call_for_all(function):
         results = []
-        for start in range(0, len(places), n_at_once):
+        for start in range(0, len(places), size):
             futures[:] = [
                 pool.submit(context.run, function, start + k)
-                for k, (pool, context) in enumerate(places[start : start + n_at_once])
+                for k, (pool, context) in enumerate(places[start : start + size])
             ]
             results += [future.result() for future in futures]
         return results
