@@ -107,7 +107,10 @@ def _emit(value):
     Nothing on the stack of a coroutine holds the coroutine, so that it ends if it is
     dropped.
     """
-    return greenlet.getcurrent().parent.switch(value)
+    caller = greenlet.getcurrent().parent
+    if caller is None:
+        raise RuntimeError("on_stage must be called in the thread of fit.")
+    return caller.switch(value)
 
 
 class _Settings:

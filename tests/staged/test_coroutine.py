@@ -114,6 +114,23 @@ def test_one_that_is_dropped_in_another_thread_does_no_harm():
     assert coroutine.has_ended
 
 
+def test_another_thread_cannot_emit():
+    errors = []
+
+    def function(emit):
+        def in_thread():
+            with pytest.raises(RuntimeError, match="in the thread of fit") as caught:
+                emit(1)
+            errors.append(caught.value)
+
+        thread = threading.Thread(target=in_thread)
+        thread.start()
+        thread.join()
+
+    Coroutine(function).resume()
+    assert len(errors) == 1
+
+
 def test_coroutines_may_be_nested():
     def inner(emit):
         for k in range(3):
