@@ -88,7 +88,7 @@ class StagedSearchCV(
 ):
     """Choose parameters and the number of stages by cross-validation.
 
-    The classifier is trained stage by stage (a tree, an epoch), on all folds in lockstep.
+    The classifier is trained stage by stage (a tree, an epoch), all folds in lockstep.
     After each stage every fold scores its own test rows, and the mean over the folds is
     the score of that stage. Training stops after `n_iter_no_change` stages without an
     improvement of the mean. So each setting of the parameters is trained once, and
