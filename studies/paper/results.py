@@ -197,7 +197,7 @@ def _pool_rule(comparisons, rule):
     with warnings.catch_warnings():  # of few folds
         warnings.simplefilter("ignore", UserWarning)
         *of_sets, total = pool_comparisons(
-            comparisons, rule=f"penalized_{rule}", baseline=rule
+            comparisons, rule=f"penalized_{rule}", baseline=rule, selection="CP"
         )
     gains = [row["difference"] for row in of_sets]
     return {
