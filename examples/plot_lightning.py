@@ -80,7 +80,7 @@ class Digits(L.LightningModule):
 
 
 # %%
-# The two callbacks monitor the penalized score. It is a loss here, positive and lower is
+# The two callbacks monitor the penalized score. It is a loss: positive, and lower is
 # better, so they have ``mode="min"``, Lightning's default. The ``"val_pbs"`` of Keras'
 # ``ScorerCallback`` is the negated loss, with ``mode="max"``.
 
