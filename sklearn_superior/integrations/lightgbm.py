@@ -44,9 +44,9 @@ def eval_metric(rule="penalized_brier", **options):
 
     On Dask, each worker computes the metric on its own rows of the evaluation data, and
     what ``DaskLGBMClassifier`` reports is the value of one worker, not that of all
-    rows. Do not stop early by it: score the predictions with
-    :mod:`sklearn_superior.integrations.dask`, or use XGBoost, whose metric is that of
-    all rows.
+    rows. Do not stop early by it. For the loss of all rows score the predictions with
+    :func:`sklearn_superior.integrations.dask.penalized_brier_score_loss`, or train with
+    XGBoost, which computes our metric on the rows of all workers.
 
     Examples
     --------
