@@ -80,8 +80,9 @@ class Digits(L.LightningModule):
 
 
 # %%
-# The two callbacks monitor the penalized score. Lower is better, so they have
-# ``mode="min"``, Lightning's default.
+# The two callbacks monitor the penalized score. It is a loss: positive, and lower is
+# better, so they have ``mode="min"``, Lightning's default. The ``"val_pbs"`` of Keras'
+# ``ScorerCallback`` is the negated loss, with ``mode="max"``.
 
 from tempfile import mkdtemp
 

@@ -20,7 +20,7 @@ They are not installed. In the folder that has this one::
     lists the trainings, each a frozen dataclass with a ``dataset`` and a ``name``. What
     is None restricts nothing, and what means nothing to a study is left aside;
 ``load(dataset, data_home)``
-    reads a data set;
+    reads a data set, a digest of which becomes part of each record;
 ``train(job, data_home, device)``
     does a training and returns its record, ready for JSON: its ``job``, its ``seconds``
     and the other ``FIELDS``;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config
 
-from studies._store import RecordStore
+from studies._store import DIGEST, RecordStore, digest_data
 
 _PAUSE = 0.5  # seconds between two looks at what another run is doing
 _N_LOSSES = 2  # workers of a cluster that may be lost
@@ -139,11 +139,13 @@ def run(study, jobs, store, *, n_jobs=None, data_home=None, device="auto"):
     store.folder.mkdir(parents=True, exist_ok=True)
     left = _list_undone(jobs, store)
     print(f"{len(jobs) - len(left)} of {len(jobs)} trainings are done already.")
-    left, n_missing = _leave_out_missing_data(left, study.load, data_home)
+    bad = _find_bad_data(jobs, left, study.load, store, data_home)
+    left = [job for job in left if job.dataset not in bad]
     failed, n_losses = set(), 0
     while left:
         tasks = [
-            delayed(_do)(job, study.train, store, data_home, device) for job in left
+            delayed(_do)(job, study.train, study.load, store, data_home, device)
+            for job in left
         ]
         outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
         try:
@@ -160,7 +162,7 @@ def run(study, jobs, store, *, n_jobs=None, data_home=None, device="auto"):
             if n_losses > _N_LOSSES:
                 raise
         left = _wait_for_others([job for job in left if job not in failed], store)
-    return n_missing + len(failed)
+    return sum(job.dataset in bad for job in jobs) + len(failed)
 
 
 def _list_undone(jobs, store, report=print):
@@ -174,26 +176,40 @@ def _list_undone(jobs, store, report=print):
     return [job for job in jobs if frozenset(asdict(job).items()) not in done]
 
 
-def _leave_out_missing_data(jobs, load, data_home):
-    """Read, or download, each data set once before anything is trained."""
-    missing = []
+def _find_bad_data(jobs, left, load, store, data_home):
+    """Read, or download, each data set once; list those that cannot be trained on."""
+    needed, bad = {job.dataset for job in left}, []
     for dataset in dict.fromkeys(job.dataset for job in jobs):
-        try:
-            load(dataset, data_home)
-        except (OSError, ValueError) as exc:
-            print(f"{dataset} is left out: {exc}")
-            missing.append(dataset)
-    left = [job for job in jobs if job.dataset not in missing]
-    return left, len(jobs) - len(left)
+        problem = _check_data(dataset, dataset in needed, load, store, data_home)
+        if problem is not None:
+            print(f"{dataset} is left out: {problem}")
+            bad.append(dataset)
+    return bad
 
 
-def _do(job, train, store, data_home, device):
+def _check_data(dataset, is_needed, load, store, data_home):
+    """Return the problem if data is missing, or is not that of its records."""
+    if not is_needed and DIGEST not in store.load(dataset)[0][0]:
+        return None  # all was done before there were digests
+    try:
+        digest = digest_data(load(dataset, data_home))
+    except (OSError, ValueError) as exc:
+        return exc if is_needed else None
+    try:
+        store.check_data(dataset, digest)
+    except ValueError as exc:
+        return exc
+
+
+def _do(job, train, load, store, data_home, device):
     """Return the job, its seconds (None if another run is at it), and the problem."""
     try:
         with store.claim(job) as is_mine:
             if not is_mine or store.is_done(job):
                 return job, None, None
             record = train(job, data_home, device)
+            # Of the worker's files, which may be others.
+            record[DIGEST] = digest_data(load(job.dataset, data_home))
             store.add(record)
             return job, record["seconds"], None
     except Exception:

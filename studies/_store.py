@@ -4,6 +4,12 @@ A line is a record as JSON, with a checksum. To add a record, the file is writte
 under a lock and replaced as a whole, so that several runs may share a folder. A run
 claims a training by a lock, which the system releases when the process ends, whatever
 ends it.
+
+The runner adds a digest of the data to each record, as ``data_sha256``. All records of
+a data set in a folder must be of the same data: a record of other data is refused, and
+so is a file that has both. Records from before there were digests count as of data of
+their own: they are read and compared with each other, but never mixed with records that
+have a digest, because nobody knows whether they are of the same data.
 """
 
 import gzip
@@ -14,9 +20,12 @@ import sys
 import time
 import zlib
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
+import numpy as np
+
+DIGEST = "data_sha256"  # the field of a record with the digest of its data
 _SUFFIX = ".jsonl.gz"
 _CHUNK = 4096  # bytes unpacked at once; all before a damaged chunk is read
 
@@ -43,16 +52,25 @@ class RecordStore:
         return self.folder / f"{dataset}{_SUFFIX}"
 
     def add(self, record):
-        """Add a record; it replaces one of the same job."""
+        """Add a record; it replaces one of the same job.
+
+        A record of other data than those of the same data set raises a ValueError.
+        """
         path = self.path(record["job"]["dataset"])
         with lock(path.with_name(f".{path.name}.lock")):
             records, _ = self.load(record["job"]["dataset"])
+            _check_data(path, [*records, record])
             records = [r for r in records if r["job"] != record["job"]] + [record]
             # One name for all, thanks to the lock: the next run replaces what is left
             # of a killed one.
             temporary = path.with_name(f".{path.name}.tmp")
             temporary.write_bytes(pack(sorted(records, key=_order)))
             os.replace(temporary, path)
+
+    def check_data(self, dataset, digest):
+        """Raise a ValueError if the records of a data set are of other data."""
+        records, _ = self.load(dataset)
+        _check_data(self.path(dataset), [*records, {DIGEST: digest}])
 
     def load(self, dataset):
         """Return the sound records of a data set, and what is damaged, in words."""
@@ -67,6 +85,7 @@ class RecordStore:
                     f"{', '.join(sorted(self.fields - record.keys()))}. Give another "
                     "folder."
                 )
+        _check_data(path, records)
         return records, problem and f"{path} is damaged: {problem}"
 
     def load_all(self):
@@ -89,6 +108,50 @@ class RecordStore:
         """
         name = job.name.replace("/", ".")
         return lock(self.folder / f".{name}.lock", wait=False)
+
+
+def _check_data(path, records):
+    """Raise an error if records are of different data."""
+    digests = sorted({record.get(DIGEST) or "unknown" for record in records})
+    if len(digests) > 1:
+        raise ValueError(
+            f"{path} must have records of the same data. Those of different data, by "
+            f"their {DIGEST} {' and '.join(d[:12] for d in digests)}, need folders of "
+            "their own: give another one."
+        )
+
+
+def digest_data(data):
+    """Return a digest of what a study loads: arrays, and what holds them.
+
+    Functions are left out.
+
+    Examples
+    --------
+    >>> data = {"X": np.array([[1.0, 2.0]]), "y": ["a"]}
+    >>> digest_data(data) == digest_data({"X": np.array([[1.0, 2.5]]), "y": ["a"]})
+    False
+    """
+    digest = hashlib.sha256()
+    _update(digest, data)
+    return digest.hexdigest()
+
+
+def _update(digest, data):
+    """Add data to a digest, each part after its kind and its size."""
+    if is_dataclass(data):
+        data = vars(data)
+    if isinstance(data, dict):
+        data = list(data.items())
+    if isinstance(data, np.ndarray) and data.dtype != object:
+        digest.update(f"{data.dtype.str} {data.shape}".encode())
+        digest.update(np.ascontiguousarray(data))
+    elif isinstance(data, list | tuple | np.ndarray):
+        digest.update(f"list {len(data)}".encode())
+        for part in data:
+            _update(digest, part)
+    elif not callable(data):
+        digest.update(f"{type(data).__name__} {data!r}".encode())
 
 
 def _order(record):

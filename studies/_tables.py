@@ -1,6 +1,7 @@
 """Classic tables: nine from a folder or from OpenML, four of scikit-learn."""
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,10 +72,25 @@ def load_table(name, data_home=None):
     for folder in () if home is None else (Path(home), Path(home) / "tabular"):
         path = folder / f"{name}.csv.gz"
         if path.exists():
-            import pandas
-
-            return _check(pandas.read_csv(path), info, path)
+            return _check(read_table(path), info, path)
     return _fetch(info, home)
+
+
+def read_table(path):
+    """Read a CSV file with a header as a data frame."""
+    import pandas
+
+    longer = pandas.errors.ParserWarning, pandas.errors.ParserError
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        try:
+            # Else the first cells of longer rows would become names of the rows.
+            return pandas.read_csv(path, index_col=False, low_memory=False)
+        except longer as exc:
+            raise ValueError(
+                f"{path} must not have more cells in a row than in its header, as "
+                f"decimal commas make: {exc}"
+            ) from exc
 
 
 def _fetch(info, data_home):

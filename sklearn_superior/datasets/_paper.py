@@ -318,8 +318,9 @@ def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
     Notes
     -----
     The rights stay with those who recorded the data: see the sources for the licences,
-    and cite them. Downloads come from one commit of the authors' repository, and each
-    file is checked by its hash. Files that are there already are read as they are.
+    and cite them. Downloads come from one commit of the authors' repository. They are
+    bounded in size and time, and each file is checked by its hash. Files that are there
+    already are read as they are.
 
     A compressed file ``<name>.csv.gz`` has a header, the columns ``series`` and
     ``label``, and a column for each feature.
@@ -383,9 +384,9 @@ def _find_home(data_home):
 
 def _find_files(dataset, home, download_if_missing):
     """Files of the authors, below `home` or in it; downloaded if need be."""
-    hashes = AUTHORS_FILES[dataset.name]
-    files = [home / path for path in hashes]
-    without_folder = [home / path.removeprefix("datasets/") for path in hashes]
+    known = AUTHORS_FILES[dataset.name]
+    files = [home / path for path in known]
+    without_folder = [home / path.removeprefix("datasets/") for path in known]
     for found in (files, without_folder):
         if all(file.exists() for file in found):
             return found
@@ -396,7 +397,7 @@ def _find_files(dataset, home, download_if_missing):
             f"{len(missing)} of {len(files)} are missing, among them {missing[0]}. "
             "With download_if_missing=True, they are downloaded."
         )
-    download_files(hashes, home)
+    download_files(known, home)
     return files
 
 

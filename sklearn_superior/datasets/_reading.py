@@ -53,6 +53,12 @@ def _read(reader, path, numbers, texts, codes):
     for row in reader:
         if not row:
             continue
+        if any(row[len(header) :]):  # of decimal commas, which would shift columns
+            raise ValueError(
+                f"{path} must have at most {len(header)} cells in a row, as its "
+                f"header. Got {row} in line {reader.line_num}: decimal commas must be "
+                "points."
+            )
         try:
             values.extend(
                 [

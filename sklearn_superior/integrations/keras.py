@@ -35,7 +35,11 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         Numbers of the true classes, from 0 up, or one-hot.
 
     name : str, default="val_pbs"
-        What the score is called in the logs and in the history.
+        What the score is called in the logs and in the history. It is the value of the
+        scorer: the *negated* loss with `neg_penalized_brier_scorer`. In Lightning a
+        ``"val_pbs"`` that is logged from
+        :class:`sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` is the
+        loss itself, which has the other sign and needs ``mode="min"``.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the validation data.

@@ -42,6 +42,12 @@ def eval_metric(rule="penalized_brier", **options):
     LightGBM's own metric takes part in early stopping unless the model has
     ``metric="None"``.
 
+    On Dask, each worker computes the metric on its own rows of the evaluation data, and
+    what ``DaskLGBMClassifier`` reports is the value of one worker, not that of all
+    rows. Do not stop early by it. For the loss of all rows score the predictions with
+    :func:`sklearn_superior.integrations.dask.penalized_brier_score_loss`, or train with
+    XGBoost, which computes our metric on the rows of all workers.
+
     Examples
     --------
     >>> import lightgbm

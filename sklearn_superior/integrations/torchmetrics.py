@@ -170,6 +170,11 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     ``compute()`` returns the weighted mean of all samples so far, over all processes
     of a distributed training. Invalid values are reported only then.
 
+    The value is a loss: positive, lower is better. Callbacks of Lightning that monitor
+    it need ``mode="min"``, whatever it is called in the logs. The ``"val_pbs"`` of
+    :class:`sklearn_superior.integrations.keras.ScorerCallback` is a negated loss, for
+    which ``mode="max"`` is right.
+
     Examples
     --------
     >>> import torch

@@ -332,10 +332,11 @@ class StoppingRuleComparison:
     def penalty_path(self, rule="brier", penalties=None):
         """Return what every penalty would have chosen, without training again.
 
-        A stage is chosen by the validation loss plus the penalty times the error rate.
-        With a penalty of 0 that is the plain rule, with an infinite one the accuracy,
-        and of equal accuracies the better loss. Along the path the error rate on the
-        validation part never rises, and the loss never falls.
+        Of all stages (as with ``selection="CP"``) the one is chosen with the least sum
+        of the validation loss and the penalty times the error rate. With a penalty of 0
+        that is the plain rule, with an infinite one the accuracy, and of equal
+        accuracies the better loss. Along the path the error rate on the validation part
+        never rises, and the loss never falls.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from sklearn_superior.model_selection._trajectory import SELECTIONS
 POOLED = "pooled"
 
 
-def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None):
+def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None):
     """Compare rules over several data sets.
 
     The data sets are the units: of each only the mean difference over its folds counts.
@@ -29,8 +29,9 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None)
     baseline : str
         The rule to compare with.
 
-    selection : {"CP", "ES"}, default="CP"
-        The best stage of all, or early stopping.
+    selection : {"CP", "ES"}, default="ES"
+        Early stopping, as in a printed comparison, or the best stage of all (CP). The
+        two may differ in sign. The rows and their plot name it.
 
     judge : str, default=None
         The judge. None is the target.
@@ -87,13 +88,15 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="CP", judge=None)
             )
     rows, totals = [], []
     for own_rule in rules:
+        names = {"rule": own_rule, "baseline": baseline, "selection": selection}
         of_sets = [
-            {"rule": own_rule, "baseline": baseline, "dataset": name}
+            {**names, "dataset": name}
             | _difference(comparison, own_rule, baseline, selection, judge)
             for name, comparison in comparisons.items()
         ]
-        total = {"rule": own_rule, "baseline": baseline, "dataset": POOLED}
-        total |= pool([row["difference"] for row in of_sets])
+        total = {**names, "dataset": POOLED} | pool(
+            [row["difference"] for row in of_sets]
+        )
         totals.append(total)
         rows += [*of_sets, total]
     for total, p_holm in zip(totals, holm([t["p_value"] for t in totals]), strict=True):

@@ -70,8 +70,9 @@ def sign_flip(differences, random_state=0):
     n = len(differences)
     if n == 0:
         return np.nan
-    # Compared with some slack, because sums in another order differ in the last digits.
-    observed = abs(differences.sum()) * (1 - 1e-12)
+    # Compared with some slack, because sums in another order differ in the last digits:
+    # those of the terms, which may be much larger than the sum.
+    observed = abs(differences.sum()) - 1e-12 * abs(differences).sum()
     if n > _N_EXACT:
         rng = np.random.default_rng(random_state)
         signs = rng.choice([-1.0, 1.0], size=(_N_RANDOM, n))

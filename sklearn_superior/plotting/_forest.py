@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes
 
 _POOLED = "pooled"
+_CHOICES = {"CP": "best stage (CP)", "ES": "early stopping (ES)"}
 _MARKERS = "osD^v"  # one after the other, where the colours are used up
 
 
@@ -98,13 +99,22 @@ class PooledDifferenceDisplay:
         ax.axvline(0, color="grey", linewidth=1)
         ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.set_xlabel(f"difference to {rows[0]['baseline'].replace('_', ' ')}")
+        ax.set_xlabel(_describe(rows))
         if names[-1] == _POOLED:
             ax.axhline(len(names) - 1.5, color="grey", linewidth=1, linestyle=":")
         if n_beside > 1:
             legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
         return self
+
+
+def _describe(rows):
+    """Say what is drawn: the baseline, and how stages were chosen if that is known."""
+    text = f"difference to {rows[0]['baseline'].replace('_', ' ')}"
+    choices = dict.fromkeys(
+        _CHOICES[row["selection"]] for row in rows if "selection" in row
+    )
+    return f"{text}, {' and '.join(choices)}" if choices else text
 
 
 def _check_rows(rows):

@@ -135,7 +135,8 @@ class StagedSearchDisplay:
         )
         self.lines_.append(line)
         if scores.shape[1] > 1:
-            error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+            with np.errstate(invalid="ignore"):  # infinite scores have no band
+                error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
             stages = np.arange(len(mean))
             self.ax_.fill_between(
                 stages,

@@ -21,18 +21,21 @@ _FORMS = {
 }
 _OTHER_LINES = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
 _LARGE, _SMALL, _TINY = 8, 4.5, 4  # sizes of markers, in points
+_MARGIN = 0.05  # below and above the range of the finite scores
 _NEAR = 0.05  # scaled scores that are closer than a marker is high
 
 
 class StoppingTrajectoryDisplay:
     """Scores on validation data over the stages of training, and what they choose.
 
-    Every curve is scaled to its own range, so that shapes and best points compare. A
-    filled marker is the stage with the best score (the checkpoint, CP), a hollow one
-    the choice of early stopping (ES). Where several rules choose the same stage, their
-    markers are stacked. The legend shows the correlation with the target over all
-    stages. Of several trainings the curves are thin, with the checkpoint of each, and
-    their mean is thick; the correlation is the mean.
+    Every curve is scaled to its own range, so that shapes and best points compare. An
+    infinite score, such as the log loss of a true class without probability, is at the
+    edge of the axes, and a missing one is a gap. A filled marker is the stage with the
+    best score (the checkpoint, CP), a hollow one the choice of early stopping (ES).
+    Where several rules choose the same stage, their markers are stacked. The legend
+    shows the correlation with the target over all stages. Of several trainings the
+    curves are thin, with the checkpoint of each, and their mean is thick; the
+    correlation is the mean.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ class StoppingTrajectoryDisplay:
         self._explain_markers()
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score,\nscaled to its range")
-        ax.set_ylim(-0.05, max(1.1, 1.03 + 0.006 * height))
+        ax.set_ylim(-_MARGIN, max(1.1, 1.03 + 0.006 * height))
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         legend_above(ax, make_room=is_new)
         ax.spines[["top", "right"]].set_visible(False)
@@ -197,7 +200,8 @@ class StoppingTrajectoryDisplay:
         if len(curves) > 1:
             self.ax_.plot(np.transpose(curves), color=colour, linewidth=0.6, alpha=0.35)
         (self.lines_[name],) = self.ax_.plot(
-            np.nanmean(curves, axis=0),
+            # Unlike nanmean, without a warning of stages without any score.
+            np.ma.masked_invalid(curves).mean(axis=0).filled(np.nan),
             linestyle=line,
             marker=marker,
             markevery=[],
@@ -277,7 +281,8 @@ def _looks(rules):
 
 
 def _scale(scores):
-    """Scale scores to the range from 0 to 1."""
+    """Scale scores to the range from 0 to 1; infinite ones are just outside of it."""
     scores = np.asarray(scores, dtype=float)
-    span = np.nanmax(scores) - np.nanmin(scores)
-    return (scores - np.nanmin(scores)) / (span or 1.0)
+    finite = scores[np.isfinite(scores)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    return np.clip((scores - low) / ((high - low) or 1.0), -_MARGIN, 1 + _MARGIN)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from studies._tables import as_numbers
+from studies._tables import as_numbers, read_table
 from studies.rules.trainings import average_down
 
 AT_RANDOM, TUNED = "_at_random", "_tuned"  # how a set's name ends if it is used so
@@ -93,9 +93,7 @@ def _read(path):
         if not np.isfinite(X).all():
             raise ValueError(f"{path} must have no missing values.")
         return X, file["y"].astype(str), groups if known else None, []
-    import pandas
-
-    frame = pandas.read_csv(path, low_memory=False)
+    frame = read_table(path)
     features = frame.iloc[:, :-1]
     kinds = [column.dtype.kind for _, column in features.items()]
     categories = [k for k, kind in enumerate(kinds) if kind not in "biuf"]
@@ -103,7 +101,7 @@ def _read(path):
     return (
         as_numbers(features),
         frame.iloc[:, -1].astype(str).to_numpy(str),
-        pandas.read_csv(groups)["group"].to_numpy() if groups.exists() else None,
+        read_table(groups)["group"].to_numpy() if groups.exists() else None,
         categories,
     )
 

@@ -91,4 +91,5 @@ def rank(first, second):
     """
     losses = np.column_stack([first, second])
     _, places = np.unique(losses, axis=0, return_inverse=True)
+    places = places.reshape(-1)  # NumPy 2.0 returns a column
     return np.where(np.isnan(losses).any(axis=1), np.nan, -places.astype(float))

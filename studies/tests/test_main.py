@@ -101,6 +101,8 @@ def test_a_quick_run_of_a_plan_resumes(tmp_path, capsys):
 def test_small_studies_run_and_report(args, n_records, tmp_path):
     pytest.importorskip("jinja2")
     name, *_ = args.split()
+    if name == "search_table":  # calibrates in a way that came with 1.8
+        pytest.importorskip("sklearn.callback")
     folder = ["--folder", str(tmp_path)]
     assert main([*args.split(), *folder]) == 0
     records, damaged = RecordStore(tmp_path).load_all()

@@ -1,5 +1,6 @@
 """The runs: kills, two at once, damage, failures."""
 
+import gzip
 import os
 import random
 import re
@@ -10,6 +11,7 @@ import time
 from dataclasses import asdict
 from threading import Thread
 
+import numpy as np
 import pytest
 
 from studies import paper
@@ -169,6 +171,48 @@ def test_a_data_set_that_is_missing_is_left_out(tmp_path, capsys, monkeypatch):
     assert main([*args.split(), "--folder", str(tmp_path)]) == 1
     assert "ble_rssi is left out: offline" in capsys.readouterr().out
     assert len(contents(tmp_path)) == 1
+
+
+def write_recordings(folder, shift):
+    """Write a small data set of the paper."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{label},{label},{rssi},{rssi}"
+        for label in "abc"
+        for rssi in (rng.normal(size=1000) + shift).round(3)
+    ]
+    text = "\n".join(["series,label,rssiOne,rssiTwo", *rows])
+    (folder / "ble_rssi.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return ["--data-home", str(folder)]
+
+
+def test_runs_with_other_data_are_never_in_one_table(tmp_path, capsys):
+    args = "paper run --datasets ble_rssi --estimators hgb --epochs 2".split()
+    args += ["--folder", str(tmp_path / "records")]
+    here = write_recordings(tmp_path / "here", shift=0)
+    there = write_recordings(tmp_path / "there", shift=1)
+    assert main([*args, *here, "--folds", "1"]) == 0
+    before = contents(tmp_path / "records")
+    for n_folds in ("1", "2"):  # all of them done, and one more
+        capsys.readouterr()
+        assert main([*args, *there, "--folds", n_folds]) == 1
+        out = capsys.readouterr().out
+        assert "ble_rssi is left out" in out
+        assert "must have records of the same data" in out
+        assert contents(tmp_path / "records") == before
+    assert main([*args, *here, "--folds", "2"]) == 0
+    assert len(contents(tmp_path / "records")) == 2
+
+
+def test_what_is_done_needs_no_data(tmp_path):
+    args = "paper run --datasets ble_rssi --estimators hgb --epochs 2 --folds 1".split()
+    args += ["--folder", str(tmp_path / "records")]
+    args += write_recordings(tmp_path / "data", shift=0)
+    assert main(args) == 0
+    (tmp_path / "data" / "ble_rssi.csv.gz").write_bytes(b"")
+    protocol.load_windows.cache_clear()
+    assert main(args) == 0
 
 
 def test_several_trainings_at_once_give_the_same_records(finished, tmp_path):

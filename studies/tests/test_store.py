@@ -7,10 +7,11 @@ import sys
 import time
 from threading import Thread
 
+import numpy as np
 import pytest
 
-from studies._store import RecordStore, lock, pack, unpack
-from studies.paper.protocol import Job
+from studies._store import DIGEST, RecordStore, digest_data, lock, pack, unpack
+from studies.paper.protocol import Job, Part
 from studies.tests.paper_records import make_record
 from studies.tests.rules_records import ROOT
 
@@ -105,6 +106,44 @@ def test_records_of_another_study_are_refused(tmp_path):
     RecordStore(tmp_path).add(RECORDS[0])
     with pytest.raises(ValueError, match="of another study: they lack temperature"):
         RecordStore(tmp_path, ["job", "temperature"]).is_done(job_of(RECORDS[0]))
+
+
+def test_records_of_other_data_are_refused(tmp_path):
+    store = RecordStore(tmp_path)
+    first, second, third = (
+        r | {DIGEST: d} for r, d in zip(RECORDS, "aab", strict=False)
+    )
+    store.add(first)
+    store.add(second)
+    with pytest.raises(ValueError, match=r"must have records of the same .* a and b"):
+        store.add(third)
+    with pytest.raises(ValueError, match="a and unknown"):
+        store.add(RECORDS[2])
+    assert store.load_all() == ([first, second], [])
+    store.path("ble_rssi").write_bytes(pack([first, second, third]))
+    with pytest.raises(ValueError, match=r"ble_rssi.jsonl.gz must have records of the"):
+        store.load_all()
+
+
+def test_a_digest_depends_on_every_value_and_its_place():
+    X, y = np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"])
+    different = [
+        Part(X, y, [(np.array([0]), np.array([1, 2]))], "complete"),
+        Part(X, y, [(np.array([0, 1]), np.array([2]))], "complete"),
+        Part(X, y, [(np.array([0]), np.array([1, 2]))], "incomplete"),
+        Part(X.T, y, [(np.array([0]), np.array([1, 2]))], "complete"),
+        Part(X.reshape(2, 3), y, [(np.array([0]), np.array([1, 2]))], "complete"),
+        Part(X.astype(int), y, [(np.array([0]), np.array([1, 2]))], "complete"),
+        Part(X, y.astype(object), [(np.array([0]), np.array([1, 2]))], "complete"),
+        (X, y),
+        (y, X),
+        (X, y, None),
+        (X, [y]),
+    ]
+    assert len({digest_data(data) for data in different}) == len(different)
+    assert digest_data((X, y)) == digest_data((np.asfortranarray(X), y.copy()))
+    # The same with any version of NumPy.
+    assert digest_data((X, y)).startswith("20c0e9d7294aee70")
 
 
 def test_only_one_holds_a_claim(tmp_path):

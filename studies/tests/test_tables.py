@@ -1,5 +1,7 @@
 """The nine tables: from a folder, from OpenML."""
 
+import gzip
+
 import numpy as np
 import pytest
 from sklearn.utils import Bunch
@@ -51,6 +53,15 @@ def test_a_table_that_is_another_one_is_refused(tmp_path):
     frame = pd.DataFrame({"a": [1, 2], "target": ["x", "y"]})
     frame.to_csv(tmp_path / "glass.csv.gz", index=False)
     with pytest.raises(ValueError, match="214 rows, 9 features and 6 classes.*2, 1 an"):
+        _tables.load_table("glass", tmp_path)
+
+
+@pytest.mark.parametrize("rows", ["1,5,x\n2,5,y\n", "1,x\n2,5,y\n", "1,5,x\n2,y\n"])
+def test_rows_longer_than_the_header_are_refused(rows, tmp_path):
+    """As of decimal commas, which pandas would take for names of rows."""
+    path = tmp_path / "glass.csv.gz"
+    path.write_bytes(gzip.compress(f"a,target\n{rows}".encode()))
+    with pytest.raises(ValueError, match="not have more cells in a row than in its"):
         _tables.load_table("glass", tmp_path)
 
 

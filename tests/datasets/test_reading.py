@@ -38,12 +38,19 @@ def test_columns_are_found_by_their_names(tmp_path, name):
         ("x\n", "has no rows"),
         ("x\n1\nten\n", r"must have numbers .* Got \['ten'\] in line 3"),
         ("who,x\nann\n", r"must have numbers .* Got \['ann'\] in line 2"),
+        ("x,y\n1,2\n1,5,2,5\n", r"at most 2 cells .* Got \['1', '5', '2', '5'\] .* 3"),
+        ("x\n1,5\n", r"at most 1 cells in a row, as its header. Got \['1', '5'\]"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(tmp_path, text, message):
     path = write(tmp_path, text)
     with pytest.raises(ValueError, match=message):
         read_columns(path, ["x"])
+
+
+def test_empty_cells_at_the_end_of_a_row_are_no_values(tmp_path):
+    values, _ = read_columns(write(tmp_path, "x,y\n1,2,,\n3,4,\n"), ["x", "y"])
+    assert_array_equal(values, [[1, 2], [3, 4]])
 
 
 def test_damaged_files_are_named(tmp_path):

@@ -140,7 +140,7 @@ def test_classes_of_any_kind(convert, name, unseen):
         convert = pytest.importorskip("torch").asarray
     labels = np.where(np.arange(150) % 50 == 7, 5, y) if unseen else y
 
-    class OtherClasses(BaseEstimator):
+    class OtherClasses(ClassifierMixin, BaseEstimator):
         classes_ = convert([0, 1, 2])
 
         def predict_proba(self, X):

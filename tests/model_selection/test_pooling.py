@@ -26,6 +26,24 @@ def test_the_pooled_difference_is_the_mean_over_data_sets():
     assert np.isnan([row["p_holm"] for row in rows[:2]]).all()
 
 
+def test_the_choice_is_that_of_a_printed_comparison_and_is_named():
+    """Early stopping misses the best stage, so that the sign flips."""
+    scores = {"a": [1, 0, 0, 0], "b": [0.0, 0.5, 0.4, 1.0], "target": [5, 4, 0, 7]}
+    folds = [Trajectory(k, 0, scores, scores) for k in range(3)]
+    comparison = StoppingRuleComparison(folds, ["a", "b"], n_iter_no_change=1)
+    assert "Choice: early stopping" in str(comparison)
+    assert "b -1.0000" in str(comparison)
+    for options, selection, difference in (
+        ({}, "ES", -1),
+        ({"selection": "ES"}, "ES", -1),
+        ({"selection": "CP"}, "CP", 2),
+    ):
+        rows = pool_comparisons({"x": comparison}, rule="b", baseline="a", **options)
+        assert [row["selection"] for row in rows] == [selection] * 2
+        assert [row["difference"] for row in rows] == [difference] * 2
+        assert selection in str(rows)
+
+
 def test_a_data_set_called_pooled_is_refused():
     comparisons = {"x": compared(0.1), "pooled": compared(0.2)}
     with pytest.raises(ValueError, match="must not have a data set called 'pooled'"):

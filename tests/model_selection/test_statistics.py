@@ -120,6 +120,13 @@ def test_sign_flips_by_brute_force(differences):
     assert sign_flip(differences) == pytest.approx(expected)
 
 
+def test_sums_that_are_equal_but_for_rounding_are_ties():
+    assert sign_flip([0.1, 0.2, -0.3]) == 1.0  # their sum is 5.6e-17
+    assert sign_flip([0.1, 0.2, -0.3] * 7) == 1.0  # more than are tried exactly
+    assert sign_flip([1e-30, 2e-30, -3e-30]) == 1.0
+    assert sign_flip([1.0, 1.0, 1e-9]) == 0.25  # no ties, though nearly
+
+
 # What SciPy calls the seed, from 1.15 on and before.
 SEED = "rng" if "rng" in signature(permutation_test).parameters else "random_state"
 

@@ -40,6 +40,15 @@ def test_differences_of_data_sets_and_pooled_ones():
     assert_allclose(pooled.bars_["accuracy"].lines[0].get_xdata(), [-0.03])
 
 
+@pytest.mark.parametrize(
+    ("selection", "words"), [("ES", "early stopping (ES)"), ("CP", "best stage (CP)")]
+)
+def test_how_stages_were_chosen_is_named(selection, words):
+    rows = [row | {"selection": selection} for row in make_pooled()]
+    ax = PooledDifferenceDisplay(rows).plot().ax_
+    assert ax.get_xlabel() == f"difference to log loss, {words}"
+
+
 def test_many_rules_are_told_apart_and_named_within_the_figure():
     rules = [(f"refined_penalized_rule_{k}", 0.001 * k) for k in range(14)]
     display = PooledDifferenceDisplay(make_pooled(rules)).plot()

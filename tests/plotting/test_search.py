@@ -101,3 +101,12 @@ def test_the_legend_stays_in_the_figure():
     assert legend.x0 >= 0
     assert legend.x1 <= figure.width
     assert legend.y1 <= figure.height
+
+
+def test_infinite_scores_leave_the_other_stages_as_they_are():
+    scores = np.array([[-np.inf, -2.0], [-1.0, -2.0], [-2.0, -3.0]])
+    display = StagedSearchDisplay([scores], [1], ["a"]).plot()
+    assert display.lines_[0].get_ydata().tolist() == [-np.inf, -1.5, -2.5]
+    display.figure_.draw_without_rendering()
+    low, high = display.ax_.get_ylim()
+    assert -4 < low < high < 0

@@ -188,3 +188,30 @@ def test_a_dark_style_has_a_light_target_and_dark_hollow_markers():
     assert hollow
     for line in hollow:
         assert line.get_markerfacecolor() == display.ax_.get_facecolor()
+
+
+@pytest.mark.parametrize("fold", [0, "all"])
+def test_infinite_and_missing_scores_leave_the_other_stages_as_they_are(fold):
+    """A log loss is infinite where a true class got no probability."""
+    inf, nan = np.inf, np.nan
+    scores = {
+        "log_loss": [-inf, -4.0, -1.0, -3.0, nan],
+        "brier": [-inf] * 5,
+        "spherical": [nan] * 5,
+        "target": [0.1, 0.5, inf, 0.3, 0.2],
+    }
+    trajectories = [Trajectory(k, 0, scores, scores) for k in range(2)]
+    display = StoppingRuleComparison(
+        trajectories, ["log_loss", "brier", "spherical"]
+    ).plot(fold=fold)
+    curves = {name: line.get_ydata() for name, line in display.lines_.items()}
+    assert_allclose(curves["log_loss"][1:4], [0, 1, 1 / 3])
+    assert curves["log_loss"][0] < 0  # below the worst that is finite
+    assert np.isnan(curves["log_loss"][4])
+    assert_allclose(curves["target"][[0, 1, 3, 4]], [0, 1, 0.5, 0.25])
+    assert curves["target"][2] > 1
+    assert np.isnan(curves["spherical"]).all()
+    bottom, top = display.ax_.get_ylim()
+    assert bottom <= curves["brier"][0] < 0
+    assert curves["target"][2] < top
+    display.figure_.draw_without_rendering()

@@ -152,12 +152,15 @@ def test_text_is_read_as_it_was():
         pa.array(["a", "b"]),
     ):
         assert read_array(column, "y").tolist() == ["a", "b"]
-    for column in (
+    columns = [
         pd.Series(["a", None]),
         pd.Series(["a", None], dtype="string"),
         pl.Series(["a", None]),
         pa.array(["a", None]),
-    ):
+    ]
+    if columns[0].dtype == object:  # before pandas 3; None is a value among objects
+        assert read_array(columns.pop(0), "y").tolist() == ["a", None]
+    for column in columns:
         with pytest.raises(ValueError, match="y must not contain missing values"):
             read_array(column, "y")
 
