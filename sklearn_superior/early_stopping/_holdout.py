@@ -28,7 +28,13 @@ from sklearn_superior.staged._engine import Result, run
 from sklearn_superior.staged._observers import Callbacks, StagePrinter
 from sklearn_superior.staged._scoring import StageScorer, check_scorer
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows, check_groups, check_labels, check_weights
+from sklearn_superior.utils._rows import (
+    Rows,
+    check_groups,
+    check_labels,
+    check_weights,
+    with_mean_one,
+)
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     StrOptions,
@@ -310,7 +316,8 @@ def fit_holdout(classifier, training, split, attributes_of):
     scorer, score = None, lambda y_proba: math.nan
     if val is not None:
         scorer = check_scorer(classifier.scoring)
-        score = StageScorer(scorer, training.classes, val.X, val.y, val.sample_weight)
+        weight = with_mean_one(val.sample_weight)
+        score = StageScorer(scorer, training.classes, val.X, val.y, weight)
     training.begin()
     _check_validation_classes(split)
     result, stop = Result(1), False
@@ -404,7 +411,7 @@ def _find_temperature(calibration, scorer, val, y_proba, training):
         val.y,
         y_proba[:, np.isin(training.classes, own_classes)],
         own_classes,
-        val.sample_weight,
+        with_mean_one(val.sample_weight),
         **temperature_options(scorer),
     )
 

@@ -327,7 +327,8 @@ class CNNClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own.
+            Sample weights. The validation part of the samples is scored with its own,
+            whose scale means nothing.
 
         X_val, y_val : array-like, default=None
             Validation data. If given, all of `X` is trained on.
