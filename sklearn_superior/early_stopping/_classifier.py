@@ -92,10 +92,9 @@ class EarlyStoppingClassifier(
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator, cut back to its best stage. An `XGBClassifier` knows the
-        classes by their numbers only. Its own probabilities are not recalibrated. It
-        predicts the validation data exactly as that stage did when it was scored,
-        which `fit` verifies.
+        The fitted estimator, cut back to its best stage. Its own probabilities are not
+        recalibrated. It predicts the validation data exactly as that stage did when it
+        was scored, which `fit` verifies.
 
     feature_importances_ : ndarray of shape (n_features,)
         The importances of the features, where the kept estimator has them.
@@ -207,7 +206,8 @@ class EarlyStoppingClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own.
+            Sample weights. The validation part of the samples is scored with its own,
+            whose scale means nothing.
 
         X_val, y_val : array-like, default=None
             Validation data. If given, all of `X` is trained on.
@@ -243,8 +243,7 @@ class EarlyStoppingClassifier(
         training = make_training(estimator, split, classes, stages=stages)
 
         def attributes_of(estimator):
-            own_classes = training.columns_of(estimator)
-            return {"estimator_": estimator, "_own_classes": own_classes}
+            return {"estimator_": estimator}
 
         fit_holdout(self, training, split, attributes_of).set_on(self)
         vars(self).update(attributes_of(training.estimator()))
@@ -275,4 +274,5 @@ class EarlyStoppingClassifier(
         check_is_fitted(self, "estimator_")
         self._check_rows(X)
         y_proba = calibrate(self, self.estimator_.predict_proba(X))
-        return align_columns(y_proba, self._own_classes, self.classes_)
+        own_classes = np.asarray(self.estimator_.classes_)
+        return align_columns(y_proba, own_classes, self.classes_)
