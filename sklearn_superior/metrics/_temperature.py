@@ -60,8 +60,8 @@ def fit_temperature(
         scikit-learn. A single column is for the class `pos_label` of two classes.
 
     sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights. Whole numbers are repetitions: a sample of weight 2 counts as two
-        samples, also against the prior; see the notes.
+        Sample weights. Whole numbers are repetitions: a sample of weight 2 counts as
+        two samples, also against the prior; see the notes.
 
     labels : array-like of shape (n_classes,), default=None
         All class labels. If None, they are the labels in `y_true`, where each class
