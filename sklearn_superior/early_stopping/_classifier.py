@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._holdout import (
     check_stopping_parameters,
@@ -16,6 +16,7 @@ from sklearn_superior.early_stopping._holdout import (
 from sklearn_superior.staged._calibration import calibrate
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged._training import prepare_estimator
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -155,6 +156,7 @@ class EarlyStoppingClassifier(
     6
     """
 
+    @says_instead(**PATIENCE)
     def __init__(
         self,
         estimator,
@@ -233,11 +235,11 @@ class EarlyStoppingClassifier(
         estimator, stages = prepare_estimator(self.estimator)
         if data.X is None:
             raise ValueError("X must be array-like. Got None.")
-        validate_data(self, data.X, data.y, skip_check_array=True)
+        self._remember_features(data.X, data.y)
         X, y, weight, groups = indexable(data.X, data.y, data.sample_weight, groups)
         y, weight, classes = check_target(y, weight)
         if validation[0] is not None:
-            validate_data(self, validation[0], reset=False, skip_check_array=True)
+            self._check_rows(validation[0])
         split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
         training = make_training(estimator, split, classes, stages=stages)
