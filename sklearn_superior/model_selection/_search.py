@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._holdout import (
     STOPPING_CONSTRAINTS,
@@ -38,6 +38,7 @@ from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.staged._observers import Callbacks
 from sklearn_superior.staged._scoring import align_columns, check_scorer
 from sklearn_superior.staged._training import prepare_estimator
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._rows import (
     Rows,
@@ -124,7 +125,9 @@ class StagedSearchCV(
 
     param_grid : dict, list of dict, iterable or None, default=None
         The settings to try: a grid or a list of grids as for `GridSearchCV`, or any
-        iterable of settings such as a `ParameterSampler`. None: the estimator as it is.
+        iterable of settings such as a `ParameterSampler`. A list of dicts is one of
+        settings if all their values are single ones; with tuples it could be both, and
+        is refused. None: the estimator as it is.
 
     scoring : str, callable, list, dict or None, default=None
         Any scorer; greater is better. None is the refined penalized log loss. Of
@@ -168,10 +171,11 @@ class StagedSearchCV(
         ``refit="folds"`` the best candidate is trained again if it is one of them.
 
     error_score : "raise" or float, default=nan
-        The score of a candidate that fails, with a warning. ``"raise"`` raises the
-        error. If all candidates fail, it is always raised. If the training on all rows
-        fails, with ``refit="all"``, there is a warning as well, and the search is
-        fitted without a model.
+        The score of a candidate that fails, with a warning, in `cv_results_`. Whatever
+        it is, such a candidate has the last rank and is never the best one.
+        ``"raise"`` raises the error. If all candidates fail, it is always raised. If
+        the training on all rows fails, with ``refit="all"``, there is a warning as
+        well, and the search is fitted without a model.
 
     verbose : int, default=0
         With 1, show progress: a bar if tqdm is installed, else lines.
@@ -276,6 +280,7 @@ class StagedSearchCV(
     (178, 3)
     """
 
+    @says_instead(**PATIENCE)
     def __init__(
         self,
         estimator,
@@ -380,7 +385,7 @@ class StagedSearchCV(
         """Check the data, and return what all candidates have in common."""
         if X is None:
             raise ValueError("X must be array-like. Got None.")
-        validate_data(self, X, y, skip_check_array=True)
+        self._remember_features(X, y)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         y, weight, self.classes_ = check_target(y, sample_weight)
         groups = check_groups(groups, y)

@@ -24,7 +24,7 @@ from sklearn_superior.utils._sklearn_compat import output_config, scorer_parts
 _CODE = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sklearn-superior")
 # Parameters that change what is shown, and how fast it comes, of any estimator.
-_WITHOUT_EFFECT = {
+WITHOUT_EFFECT = {
     "logging_level",
     "n_jobs",
     "nthread",
@@ -70,9 +70,9 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
     unstable : dict of str to str
         What cannot be compared, and why.
     """
-    params = _state_of(estimator)
+    params = _state_of(estimator, left_out)
     described = {"class": type(estimator), "scoring": scorer}
-    described |= {f"parameter {k}": v for k, v in params.items() if k not in left_out}
+    described |= {f"parameter {k}": v for k, v in params.items()}
     identity, unstable = {}, {}
     for texts, describe in ((described, stable_text), (data, _data_text)):
         for name, value in texts.items():
@@ -220,12 +220,12 @@ def _object_text(value):
     return f"{_code_text(type(value))} {stable_text(state)}"
 
 
-def _state_of(estimator):
+def _state_of(estimator, left_out=WITHOUT_EFFECT):
     """Return the parameters of an estimator, and what else its clone has."""
     if isinstance(estimator, FrozenEstimator):  # also what is fitted
         return {"estimator": joblib.hash(estimator.estimator)}
     params = estimator.get_params(deep=False)
-    state = {k: v for k, v in params.items() if k not in _WITHOUT_EFFECT}
+    state = {k: v for k, v in params.items() if k not in left_out}
     if output := output_config(estimator):
         state["set_output"] = output
     return state
