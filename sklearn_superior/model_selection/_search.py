@@ -454,7 +454,7 @@ class StagedSearchCV(
     def _average(self, best):
         self.estimators_ = best.members
         self.best_estimator_ = FoldEnsembleClassifier(
-            self.estimators_,
+            list(best.members),
             classes=self.classes_,
             temperature=self.temperature_**MEMBER_EXPONENT,
         )

@@ -25,6 +25,8 @@ def with_labels(model, labels):
 class _Labelled:
     """What is put before the class of a model. A clone has that class alone."""
 
+    _plain_class: type
+
     @property
     def classes_(self):
         own = vars(self)
@@ -59,12 +61,20 @@ def _labelled(plain_class):
         vars(self).pop("_labels", None)  # those of the training before
         return plain_class.fit(self, *args, **options)
 
-    names = ("__module__", "__qualname__", "__doc__")
-    own = {name: getattr(plain_class, name) for name in names}
-    own |= {"_plain_class": plain_class, "fit": fit}
+    own = {"_plain_class": plain_class, "fit": fit, "__module__": __name__}
+    own["__doc__"] = plain_class.__doc__
     return type(plain_class.__name__, (_Labelled, plain_class), own)
 
 
 def _new(plain_class):
     """Return a model before its state is set, for pickles."""
     return object.__new__(_labelled(plain_class))
+
+
+def __getattr__(name):
+    """Return the class of that name, for skops, which looks for it here."""
+    if name == "XGBClassifier":
+        from xgboost import XGBClassifier
+
+        return _labelled(XGBClassifier)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -134,3 +134,18 @@ def test_the_temperature_is_that_of_single_models_not_of_their_mean():
     assert abs(np.log(search.temperature_ / best)) < 0.5
     assert abs(np.log(of_the_mean / best)) > 0.5  # what it must not be
     assert log_loss(y_new, search.predict_proba(X_new)) < log_loss(y_new, raw)
+
+
+@pytest.mark.parametrize("door", ["all", "folds", "early stopping"])
+def test_models_of_xgboost_in_the_format_of_skops(door):
+    skops = pytest.importorskip("skops.io")
+    model = make_xgboost("pipeline")
+    if door == "early stopping":
+        model = EarlyStoppingClassifier(model, random_state=0)
+    else:
+        model = StagedSearchCV(model, cv=3, refit=door)
+    model.fit(X, np.array(["yes", "no"])[y])
+    data = skops.dumps(model)
+    types = skops.get_untrusted_types(data=data)
+    again = skops.loads(data, trusted=types)
+    assert_array_equal(again.predict(X_new), model.predict(X_new))
