@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_superior.early_stopping._holdout import (
     check_stopping_parameters,
@@ -16,6 +16,7 @@ from sklearn_superior.early_stopping._holdout import (
 from sklearn_superior.staged._calibration import calibrate
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged._training import prepare_estimator
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -92,10 +93,9 @@ class EarlyStoppingClassifier(
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator, cut back to its best stage. An `XGBClassifier` knows the
-        classes by their numbers only. Its own probabilities are not recalibrated. It
-        predicts the validation data exactly as that stage did when it was scored,
-        which `fit` verifies.
+        The fitted estimator, cut back to its best stage. Its own probabilities are not
+        recalibrated. It predicts the validation data exactly as that stage did when it
+        was scored, which `fit` verifies.
 
     feature_importances_ : ndarray of shape (n_features,)
         The importances of the features, where the kept estimator has them.
@@ -156,6 +156,7 @@ class EarlyStoppingClassifier(
     6
     """
 
+    @says_instead(**PATIENCE)
     def __init__(
         self,
         estimator,
@@ -207,7 +208,8 @@ class EarlyStoppingClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own.
+            Sample weights. The validation part of the samples is scored with its own,
+            whose scale means nothing.
 
         X_val, y_val : array-like, default=None
             Validation data. If given, all of `X` is trained on.
@@ -233,18 +235,17 @@ class EarlyStoppingClassifier(
         estimator, stages = prepare_estimator(self.estimator)
         if data.X is None:
             raise ValueError("X must be array-like. Got None.")
-        validate_data(self, data.X, data.y, skip_check_array=True)
+        self._remember_features(data.X, data.y)
         X, y, weight, groups = indexable(data.X, data.y, data.sample_weight, groups)
         y, weight, classes = check_target(y, weight)
         if validation[0] is not None:
-            validate_data(self, validation[0], reset=False, skip_check_array=True)
+            self._check_rows(validation[0])
         split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
         training = make_training(estimator, split, classes, stages=stages)
 
         def attributes_of(estimator):
-            own_classes = training.columns_of(estimator)
-            return {"estimator_": estimator, "_own_classes": own_classes}
+            return {"estimator_": estimator}
 
         fit_holdout(self, training, split, attributes_of).set_on(self)
         vars(self).update(attributes_of(training.estimator()))
@@ -275,4 +276,5 @@ class EarlyStoppingClassifier(
         check_is_fitted(self, "estimator_")
         self._check_rows(X)
         y_proba = calibrate(self, self.estimator_.predict_proba(X))
-        return align_columns(y_proba, self._own_classes, self.classes_)
+        own_classes = np.asarray(self.estimator_.classes_)
+        return align_columns(y_proba, own_classes, self.classes_)

@@ -7,7 +7,6 @@ need of it stands in `__all__`.
 import math
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import wraps
 from numbers import Real
 from os import PathLike
 
@@ -28,7 +27,14 @@ from sklearn_superior.staged._engine import Result, run
 from sklearn_superior.staged._observers import Callbacks, StagePrinter
 from sklearn_superior.staged._scoring import StageScorer, check_scorer
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows, check_groups, check_labels, check_weights
+from sklearn_superior.utils._hints import says_instead
+from sklearn_superior.utils._rows import (
+    Rows,
+    check_groups,
+    check_labels,
+    check_weights,
+    with_mean_one,
+)
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     StrOptions,
@@ -63,24 +69,14 @@ STOPPING_CONSTRAINTS = {
     "verbose": ["verbose"],
 }
 
-# What other libraries call the validation data.
-_OTHER_NAMES = ("eval_set", "validation_data")
-
-
-def names_validation_data(fit):
-    """Let a method `fit` say what its validation data is called."""
-
-    @wraps(fit)
-    def wrapper(self, *args, **options):
-        for name in _OTHER_NAMES:
-            if name in options:
-                raise TypeError(
-                    f"{type(self).__name__}.fit has no {name!r}: pass the validation "
-                    "data as X_val= and y_val=, its weights as sample_weight_val=."
-                )
-        return fit(self, *args, **options)
-
-    return wrapper
+# A decorator of `fit`: what other libraries call the validation data.
+names_validation_data = says_instead(
+    **dict.fromkeys(
+        ("eval_set", "validation_data"),
+        "pass the validation data as X_val= and y_val=, its weights as "
+        "sample_weight_val=",
+    )
+)
 
 
 def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
@@ -190,7 +186,7 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
     check_split(split)
     if split is not None and not isinstance(split, str):
         try:
-            train, val = next(iter(split.split(X, y, groups)), ((), ()))
+            parts = next(iter(split.split(X, y, groups)), ((), ()))
         except ValueError as exc:
             if groups is None and "groups" in str(exc):
                 raise ValueError(
@@ -198,6 +194,12 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
                     "cross_val_score(..., params={'groups': groups}) does."
                 ) from exc
             raise
+        if len(parts) != 2:
+            raise ValueError(
+                "The 'validation_split' parameter must give two parts, rows to train "
+                f"on and rows to validate on. Got {len(parts)} parts by {split!r}."
+            )
+        train, val = parts
         if len(train) == 0 or len(val) == 0:
             raise ValueError(
                 "The 'validation_split' parameter must give a split with rows to train "
@@ -322,7 +324,8 @@ def fit_holdout(classifier, training, split, attributes_of):
     scorer, score = None, lambda y_proba: math.nan
     if val is not None:
         scorer = check_scorer(classifier.scoring)
-        score = StageScorer(scorer, training.classes, val.X, val.y, val.sample_weight)
+        weight = with_mean_one(val.sample_weight)
+        score = StageScorer(scorer, training.classes, val.X, val.y, weight)
     training.begin()
     _check_validation_classes(split)
     result, stop = Result(1), False
@@ -416,7 +419,7 @@ def _find_temperature(calibration, scorer, val, y_proba, training):
         val.y,
         y_proba[:, np.isin(training.classes, own_classes)],
         own_classes,
-        val.sample_weight,
+        with_mean_one(val.sample_weight),
         **temperature_options(scorer),
     )
 

@@ -52,17 +52,16 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     """
     check_is_fitted(fitted_estimator)
     y = check_labels(y)
-    own_classes = classes = None
+    classes = None
     if isinstance(fitted_estimator, EarlyStoppingClassifier):
-        classes, own_classes = fitted_estimator.classes_, fitted_estimator._own_classes
+        classes = fitted_estimator.classes_
         fitted_estimator = fitted_estimator.estimator_
     if isinstance(fitted_estimator, Pipeline):
         X = transform(fitted_estimator[:-1], X) if len(fitted_estimator) > 1 else X
         fitted_estimator = fitted_estimator[-1]
     stages = find_stages(fitted_estimator)
-    if classes is None:
-        own_classes = np.asarray(fitted_estimator.classes_)
-        classes = np.unique(own_classes)
+    own_classes = np.asarray(fitted_estimator.classes_)
+    classes = np.unique(own_classes) if classes is None else classes
     score = StageScorer(scoring, classes, X, y)
     return np.array(
         [

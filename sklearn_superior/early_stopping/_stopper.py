@@ -3,6 +3,7 @@
 from math import inf, isnan
 from numbers import Real
 
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     check_parameters,
@@ -84,6 +85,7 @@ class EarlyStopper:
         "greater_is_better": ["boolean"],
     }
 
+    @says_instead(**PATIENCE)
     def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol

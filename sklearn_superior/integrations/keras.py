@@ -4,6 +4,7 @@ import numpy as np
 
 from sklearn_superior.staged._scoring import StageScorer, check_scorer
 from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.utils._rows import with_mean_one
 
 try:
     keras = import_optional(
@@ -134,7 +135,7 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 np.arange(y_proba.shape[1]),
                 self.X_val,
                 self.y_val,
-                self.sample_weight,
+                with_mean_one(self.sample_weight),
                 name="scorer",
             )
         logs[self.name] = self._score(y_proba)

@@ -320,6 +320,10 @@ def get_scorer(name, **options):
 
     Notes
     -----
+    The classes and functions of this package know our names. scikit-learn's own, such
+    as `cross_val_score` and `GridSearchCV`, take the scorer that is returned here; they
+    refuse its name as a string until :func:`register_scorers` has been called.
+
     A model that is trained with ``class_weight="balanced"`` should be judged in the
     same way: its probabilities are those of balanced classes, which an unweighted
     score counts as wrong. The temperature knows no class weights: use

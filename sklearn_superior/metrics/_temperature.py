@@ -60,7 +60,8 @@ def fit_temperature(
         scikit-learn. A single column is for the class `pos_label` of two classes.
 
     sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
+        Sample weights. Whole numbers are repetitions: a sample of weight 2 counts as
+        two samples, also against the prior; see the notes.
 
     labels : array-like of shape (n_classes,), default=None
         All class labels. If None, they are the labels in `y_true`, where each class
@@ -89,8 +90,10 @@ def fit_temperature(
     Probabilities below the resolution of the dtype of `y_proba` count as that. So with
     zeros in `y_proba` the temperature depends on the dtype.
 
-    A sample of weight 2 counts as two samples, also against the prior. So weights that
-    sum to 1 count as a single sample: let them sum to the number of samples.
+    Because weights are repetitions, those that sum to 1 count as a single sample: let
+    them sum to the number of samples, if only their proportions have a meaning.
+    :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier` and
+    :class:`~sklearn_superior.model_selection.StagedSearchCV` do so.
 
     Examples
     --------

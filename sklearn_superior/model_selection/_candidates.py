@@ -3,8 +3,9 @@
 They are trained in parallel, read from disk, or fail.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -15,7 +16,11 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_superior.model_selection._fold_training import train_candidate
 from sklearn_superior.model_selection._store import open_store
-from sklearn_superior.staged._training import prepare_estimator, private_copy
+from sklearn_superior.staged._training import (
+    check_n_stages,
+    prepare_estimator,
+    private_copy,
+)
 from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress import Meter
 from sklearn_superior.utils._warnings import warn
@@ -27,7 +32,7 @@ def find_settings(param_grid):
     """Return the parameters of each candidate."""
     if param_grid is None:
         return [{}]
-    if isinstance(param_grid, Mapping | list | tuple):
+    if isinstance(param_grid, Mapping) or _holds_grids(param_grid):
         settings = list(ParameterGrid(param_grid))
     elif isinstance(param_grid, Iterable) and not isinstance(param_grid, str):
         settings = list(param_grid)
@@ -40,6 +45,36 @@ def find_settings(param_grid):
             f"{param_grid!r}."
         )
     return [dict(params) for params in settings]
+
+
+def _holds_grids(param_grid):
+    """Tell whether a list holds grids, or settings: dicts of single values.
+
+    A tuple is a list of values in a grid, and a value in a setting.
+    """
+    if not isinstance(param_grid, list | tuple):
+        return False
+    if not all(isinstance(params, Mapping) for params in param_grid):
+        return False
+    items = [item for params in param_grid for item in params.items()]
+    if any(_is_list(value) and not isinstance(value, tuple) for _, value in items):
+        return True
+    for name, value in items:
+        if isinstance(value, tuple):
+            raise ValueError(
+                "The 'param_grid' parameter must say whether a tuple is a list of "
+                f"values or a single one. Got a list of dicts with {{{name!r}: "
+                f"{value!r}}}, which could be both. Use {{{name!r}: {list(value)!r}}} "
+                f"to try its values, {{{name!r}: [{value!r}]}} to try the tuple, with "
+                "lists for the other parameters as well; or pass the ParameterSampler "
+                "itself instead of a list of it."
+            )
+    return False
+
+
+def _is_list(value):
+    """Tell whether a value is one that `ParameterGrid` takes apart."""
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
 def with_params(estimator, params):
@@ -69,16 +104,24 @@ def _warn_of_budgets(estimators, settings):
         name = names[key]
         if name in params:
             others = sorted((k, repr(v)) for k, v in params.items() if k != name)
-            budgets.setdefault((name, *others), set()).add(params[name])
+            found = budgets.setdefault((name, *others), [])
+            if params[name] not in found:
+                found.append(params[name])
     for (name, *_), values in budgets.items():
         if len(values) > 1:
             warn(
                 f"The 'param_grid' parameter holds several values of {name}: "
-                f"{', '.join(map(str, sorted(values)))}. StagedSearchCV chooses the "
+                f"{', '.join(map(str, _in_order(values)))}. StagedSearchCV chooses the "
                 "number of stages by itself, up to this budget, and a smaller budget "
                 "as a rule trains the same stages again. Give the largest value alone."
             )
             return
+
+
+def _in_order(values):
+    """Return numbers in their order, and then what is none."""
+    numbers = [value for value in values if isinstance(value, Real)]
+    return sorted(numbers) + [value for value in values if not isinstance(value, Real)]
 
 
 def _budget_name(estimator):
@@ -245,7 +288,7 @@ class _StageMeter:
 def _count_stages(estimator):
     """Return the budget of a candidate; 1 if it is going to fail."""
     try:
-        return prepare_estimator(estimator)[1].n_stages
+        return check_n_stages(prepare_estimator(estimator)[1])
     except Exception:
         return 1
 

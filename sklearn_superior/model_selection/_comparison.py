@@ -2,7 +2,7 @@
 
 import math
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from time import perf_counter
 
@@ -20,7 +20,7 @@ from sklearn_superior.model_selection._comparison_result import StoppingRuleComp
 from sklearn_superior.model_selection._folds import (
     as_numbers,
     check_folds,
-    find_splitter,
+    split_in_parts,
 )
 from sklearn_superior.model_selection._trajectory import (
     Judge,
@@ -32,6 +32,7 @@ from sklearn_superior.staged._calibration import best_temperature
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._scoring import StageScorers, align_columns
 from sklearn_superior.staged._training import Training, prepare_estimator
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress import with_progress
 from sklearn_superior.utils._rows import Rows, check_target
@@ -46,6 +47,7 @@ _VALIDATION_FRACTION = 0.2
 _TIES = object()  # stands for the rule that decides between equal stages
 
 
+@says_instead(**PATIENCE)
 def compare_stopping_rules(
     estimator,
     X,
@@ -223,24 +225,23 @@ def _are_names(scorers):
 
 def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
-    if not hasattr(cv, "split") and isinstance(cv, Iterable):
-        cv = [tuple(parts) for parts in cv]
-        if {len(parts) for parts in cv} == {3}:
-            return cv
-        if {len(parts) for parts in cv} - {2}:
-            raise ValueError(
-                "The 'cv' parameter must give two parts in every fold (training, test) "
-                "or three (training, validation, test). Got "
-                f"{sorted({len(parts) for parts in cv})} parts."
-            )
-    cv = find_splitter(cv, y, groups)
     if hasattr(cv, "split_with_validation"):
         return list(cv.split_with_validation(X, y, groups))
+    in_parts = split_in_parts(cv, X, y, groups)
+    n_parts = {len(parts) for parts in in_parts}
+    if n_parts == {3}:
+        return in_parts
+    if n_parts - {2}:
+        raise ValueError(
+            "The 'cv' parameter must give two parts in every fold (training, test) "
+            "or three (training, validation, test). Got "
+            f"{sorted(n_parts)} parts."
+        )
     carve = None
     if groups is not None:
         carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
     folds = []
-    for train, test in cv.split(X, y, groups):
+    for train, test in in_parts:
         where = f"the training part of fold {len(folds)}"
         train = as_numbers(train, len(y), where)
         if carve is not None and len(np.unique(take_rows(groups, train))) < 2:

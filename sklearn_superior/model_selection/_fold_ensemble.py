@@ -1,6 +1,6 @@
 """The models of the folds as one classifier."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -25,7 +25,7 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     ----------
     estimators : list of estimator
         The fitted members. They are not trained any more: `fit` does nothing, and a
-        clone is the same object.
+        clone is another object with the same members.
 
     classes : array-like of shape (n_classes,), default=None
         All classes, sorted. None: all that a member knows. A class that a member does
@@ -103,7 +103,10 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         return self
 
     def __sklearn_clone__(self):
-        return self
+        # Its parameters are its own: a search around it must not change this object.
+        other = copy(self)
+        other.estimators = list(self.estimators)
+        return other
 
     def __sklearn_is_fitted__(self):
         return True
@@ -111,7 +114,7 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     @property
     def _member_classes(self):
         if self.member_classes is None:
-            return [estimator.classes_ for estimator in self.estimators]
+            return [np.asarray(estimator.classes_) for estimator in self.estimators]
         return [np.asarray(classes) for classes in self.member_classes]
 
     @property

@@ -17,7 +17,7 @@ from sklearn_superior.staged._calibration import (
 from sklearn_superior.staged._engine import run
 from sklearn_superior.staged._scoring import StageScorer
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._rows import Rows, with_mean_one
 from sklearn_superior.utils._sklearn_compat import take_rows
 from sklearn_superior.utils._warnings import warn
 
@@ -85,7 +85,7 @@ class Plan:
             self.classes,
             self._test_data[fold],
             self.data.y[rows],
-            None if weight is None else weight[rows],
+            None if weight is None else with_mean_one(weight[rows]),
         )
 
     def make_training(self, estimator, fold):
@@ -127,8 +127,8 @@ class Candidate:
     test_proba : list of ndarray, default=None
         The probabilities of that stage for the test rows of each fold.
 
-    members : list of pairs of estimator and ndarray, default=None
-        The models of the folds with the classes of their columns.
+    members : list of estimator, default=None
+        The models of the folds.
     """
 
     stage_scores: np.ndarray
@@ -137,7 +137,7 @@ class Candidate:
     fit_times: np.ndarray
     score_times: np.ndarray
     test_proba: list[np.ndarray] | None = None
-    members: list[tuple[Any, np.ndarray]] | None = None
+    members: list[Any] | None = None
 
     @property
     def score(self):
@@ -211,10 +211,9 @@ def train_candidate(estimator, plan, observers=()):
 
 
 def _keep_member(training, stage, y_proba):
-    """Return the model of a fold at a stage, and the classes of its columns."""
+    """Return the model of a fold at a stage."""
     training.keep_as_scored(stage, "test", y_proba)
-    estimator = training.estimator()
-    return estimator, training.columns_of(estimator)
+    return training.estimator()
 
 
 def out_of_fold(plan, test_proba):
@@ -273,7 +272,7 @@ def find_temperature(calibration, plan, test_proba):
         y[pooled],
         np.concatenate(forecasts)[order],
         plan.classes,
-        None if weight is None else weight[pooled],
+        None if weight is None else with_mean_one(weight[pooled]),
         **temperature_options(scorer),
     )
 
@@ -297,11 +296,8 @@ def train_on_all(estimator, best, plan):
 
     Returns
     -------
-    estimator : estimator
+    model : estimator
         The model.
-
-    classes : ndarray
-        The classes of the columns of its probabilities.
     """
     data = plan.data
     rows = _evenly_spread(data, _N_KNOWN_ROWS)
@@ -331,7 +327,7 @@ def train_on_all(estimator, best, plan):
             f"at most {of_folds:.3g} on rows that they have not seen: its training "
             "probably diverged. Use refit='folds', or a smaller learning rate."
         )
-    return model, training.columns_of(model)
+    return model
 
 
 def _evenly_spread(data, n_most):
@@ -345,13 +341,14 @@ def _evenly_spread(data, n_most):
 def _log_loss(plan, rows, y_proba):
     """Return the log loss of the probabilities of some rows."""
     data = plan.data.take(rows)
-    score = StageScorer("log_loss", plan.classes, data.X, data.y, data.sample_weight)
+    weight = with_mean_one(data.sample_weight)
+    score = StageScorer("log_loss", plan.classes, data.X, data.y, weight)
     return -score(y_proba)
 
 
 def _entropy(data):
     """Return the log loss of the shares of the classes as a forecast."""
     _, codes = np.unique(data.y, return_inverse=True)
-    share = np.bincount(codes, weights=data.sample_weight)
+    share = np.bincount(codes, weights=with_mean_one(data.sample_weight))
     share = share[share > 0] / share.sum()
     return float(-np.sum(share * np.log(share)))

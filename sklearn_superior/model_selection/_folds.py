@@ -22,18 +22,23 @@ def find_splitter(cv, y, groups):
     return check_cv(cv, y, classifier=True)
 
 
+def split_in_parts(cv, X, y, groups):
+    """Return the parts of each fold, as many as `cv` gives."""
+    if not hasattr(cv, "split") and isinstance(cv, Iterable):
+        return [tuple(parts) for parts in cv]
+    return list(find_splitter(cv, y, groups).split(X, y, groups))
+
+
 def split_in_two(cv, X, y, groups):
     """Return the rows to train on and the rows to test on, of each fold."""
-    if not hasattr(cv, "split") and isinstance(cv, Iterable):
-        cv = list(cv)
-        n_parts = {len(parts) for parts in cv}
-        if n_parts - {2}:
-            raise ValueError(
-                "The 'cv' parameter must give two parts in every fold, the rows to "
-                f"train on and the rows to test on. Got {sorted(n_parts)} parts."
-            )
-    folds = find_splitter(cv, y, groups).split(X, y, groups)
-    return check_folds(list(folds), len(y), ("training", "test"))
+    folds = split_in_parts(cv, X, y, groups)
+    n_parts = {len(parts) for parts in folds}
+    if n_parts - {2}:
+        raise ValueError(
+            "The 'cv' parameter must give two parts in every fold, the rows to train "
+            f"on and the rows to test on. Got {sorted(n_parts)} parts."
+        )
+    return check_folds(folds, len(y), ("training", "test"))
 
 
 def check_folds(folds, n_rows, names):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_superior.model_selection._series import find_series
+from sklearn_superior.utils._hints import says_instead
 from sklearn_superior.utils._sklearn_compat import (
     StrOptions,
     check_parameters,
@@ -180,6 +181,7 @@ class HBlockSplit(BaseCrossValidator):
         "evaluate_on": [StrOptions({"test", "validation"})],
     }
 
+    @says_instead(n_splits="the number of folds follows from n_blocks= and step=")
     def __init__(
         self,
         n_blocks=10,

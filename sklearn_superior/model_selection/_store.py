@@ -14,6 +14,7 @@ import numpy as np
 
 from sklearn_superior.model_selection._fold_training import Candidate
 from sklearn_superior.staged._identity import (
+    WITHOUT_EFFECT,
     NoStableIdentityError,
     differences,
     digest_of,
@@ -48,6 +49,7 @@ def identify_search(estimator, plan):
             "training labels": data.y,
             "training weights": data.sample_weight,
         },
+        left_out=WITHOUT_EFFECT,
     )
     identity["training and test rows of the folds"] = digest_of(
         np.concatenate([np.append(part, -1) for fold in plan.folds for part in fold])

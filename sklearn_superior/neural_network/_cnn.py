@@ -26,6 +26,7 @@ from sklearn_superior.neural_network._windows_input import (
 )
 from sklearn_superior.staged._calibration import calibrate
 from sklearn_superior.staged._scoring import align_columns
+from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin, all_or_nothing
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
@@ -242,6 +243,7 @@ class CNNClassifier(
     True
     """
 
+    @says_instead(**PATIENCE)
     def __init__(
         self,
         *,
@@ -327,7 +329,8 @@ class CNNClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own.
+            Sample weights. The validation part of the samples is scored with its own,
+            whose scale means nothing.
 
         X_val, y_val : array-like, default=None
             Validation data. If given, all of `X` is trained on.

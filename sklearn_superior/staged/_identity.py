@@ -5,25 +5,37 @@ so that two descriptions can be compared and what differs can be named. What has
 text (a closure, an object of C code) is refused, never left out.
 """
 
-import hashlib
 import platform
 import sys
-from functools import cache, partial
-from importlib import metadata
+from functools import partial
 from os import PathLike, fspath
-from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 import joblib
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from sklearn_superior.utils._sklearn_compat import scorer_parts
+from sklearn_superior.staged._sources import package_digest, source_text, version_of
+from sklearn_superior.utils._sklearn_compat import output_config, scorer_parts
 
 _CODE = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sklearn-superior")
+# Parameters that change what is shown, and how fast it comes, of any estimator.
+WITHOUT_EFFECT = {
+    "logging_level",
+    "n_jobs",
+    "nthread",
+    "num_threads",
+    "silent",
+    "thread_count",
+    "verbose",
+    "verbosity",
+}
+# Settings of scikit-learn that change what a transformer hands on.
+_CONFIG = ("array_api_dispatch", "sparse_interface", "transform_output")
 
 
 class NoStableIdentityError(Exception):
@@ -58,26 +70,30 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
     unstable : dict of str to str
         What cannot be compared, and why.
     """
-    params = estimator.get_params(deep=False)
+    params = _state_of(estimator, left_out)
     described = {"class": type(estimator), "scoring": scorer}
-    described |= {f"parameter {k}": v for k, v in params.items() if k not in left_out}
+    described |= {f"parameter {k}": v for k, v in params.items()}
     identity, unstable = {}, {}
-    for name, value in described.items():
-        try:
-            identity[name] = stable_text(value)
-        except NoStableIdentityError as exc:
-            unstable[name] = str(exc)
-        except RecursionError:
-            unstable[name] = "it holds itself"
-    if get_config()["enable_metadata_routing"]:
+    for texts, describe in ((described, stable_text), (data, _data_text)):
+        for name, value in texts.items():
+            try:
+                identity[name] = describe(value)
+            except NoStableIdentityError as exc:
+                unstable[name] = str(exc)
+    config = get_config()
+    if config["enable_metadata_routing"]:
         identity["metadata routing"] = repr(get_routing_for_object(estimator))
+    for name in _CONFIG:
+        if config.get(name) not in (None, False, "default", "spmatrix"):
+            identity[f"{name} of scikit-learn's config"] = repr(config[name])
     used = {base.__module__.partition(".")[0] for base in type(estimator).__mro__}
     for name in sorted({*_PACKAGES, *packages, *used} - {"sklearn"}):
-        if version := _version_of(name):
+        if version := version_of(name):
             identity[f"version of {name}"] = version
+    if digest := package_digest(__name__.partition(".")[0]):
+        identity["sources of sklearn-superior"] = digest
     identity["version of Python"] = ".".join(platform.python_version_tuple()[:2])
-    identity |= {k: digest_of(v) for k, v in data.items() if v is not None}
-    return identity, unstable
+    return {k: text for k, text in identity.items() if text is not None}, unstable
 
 
 def differences(there, here):
@@ -97,6 +113,27 @@ def stable_text(value):
 
     Raises a `NoStableIdentityError` for what cannot be described.
     """
+    return _described(_text, value)
+
+
+def _data_text(values):
+    return None if values is None else _described(digest_of, values)
+
+
+def _described(describe, value):
+    """Return a description; whatever goes wrong means that there is none."""
+    try:
+        return describe(value)
+    except NoStableIdentityError:
+        raise
+    except RecursionError:
+        reason = "it holds itself"
+    except Exception as exc:
+        reason = f"a {type(value).__qualname__} object cannot be compared: {exc}"
+    raise NoStableIdentityError(reason)
+
+
+def _text(value):
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, PathLike):
@@ -140,30 +177,20 @@ def _code_text(code):
         )
     bases = code.__mro__[:-1] if isinstance(code, type) else (code,)
     modules = {getattr(base, "__module__", None) or "numpy" for base in bases}
-    if isinstance(code, FunctionType) and _version_of(module) is None:
+    if isinstance(code, FunctionType) and version_of(module) is None:
         _check_globals(code)
-    return " ".join([f"{module}.{name}", *sorted(map(_source_text, modules))])
-
-
-def _source_text(module):
-    """Describe the code of a module by the version of its package, or by its file."""
-    if version := _version_of(module):
-        return f"{module.partition('.')[0]} {version}"
-    if module in sys.builtin_module_names or module in sys.stdlib_module_names:
-        return module
-    file = getattr(sys.modules[module], "__file__", None)
-    if file is None:
-        raise NoStableIdentityError(
-            f"the module {module} has no file. Define what is in it in a file"
-        )
-    return f"{module} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
+    try:
+        sources = sorted(map(source_text, modules))
+    except FileNotFoundError as exc:
+        raise NoStableIdentityError(str(exc)) from exc
+    return " ".join([f"{module}.{name}", *sources])
 
 
 def _check_globals(function):
     """Refuse a function that reads values which may differ in another process."""
-    for name in function.__code__.co_names:
+    for name in _names_in(function.__code__):
         value = function.__globals__.get(name, print)  # or one of the builtins
-        is_scorer = callable(value) and _version_of(type(value).__module__) is not None
+        is_scorer = callable(value) and version_of(type(value).__module__) is not None
         if not (is_scorer or isinstance(value, (ModuleType, *_CODE))):
             raise NoStableIdentityError(
                 f"the function {function.__qualname__} reads {name}, which is neither "
@@ -171,12 +198,18 @@ def _check_globals(function):
             )
 
 
+def _names_in(code):
+    """Return the names that code reads, also in functions and comprehensions in it."""
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return sorted({*code.co_names, *(n for part in inner for n in _names_in(part))})
+
+
 def _object_text(value):
     """Describe an object by its class and its parameters, or else its attributes."""
     if scorer_parts(value) is not None:  # without what metadata routing asks for
         return f"{_code_text(type(value))} {stable_text(scorer_parts(value))}"
     if hasattr(value, "get_params"):
-        state = value.get_params(deep=False)
+        state = _state_of(value)
     elif hasattr(value, "__dict__"):
         state = vars(value)
     else:
@@ -187,19 +220,24 @@ def _object_text(value):
     return f"{_code_text(type(value))} {stable_text(state)}"
 
 
-@cache
-def _version_of(module):
-    """Return the version of the installed package of a module; None without one."""
-    package = module.partition(".")[0]
-    try:
-        return metadata.version("scikit-learn" if package == "sklearn" else package)
-    except (metadata.PackageNotFoundError, ValueError):
-        return None
+def _state_of(estimator, left_out=WITHOUT_EFFECT):
+    """Return the parameters of an estimator, and what else its clone has."""
+    if isinstance(estimator, FrozenEstimator):  # also what is fitted
+        return {"estimator": joblib.hash(estimator.estimator)}
+    params = estimator.get_params(deep=False)
+    state = {k: v for k, v in params.items() if k not in left_out}
+    if output := output_config(estimator):
+        state["set_output"] = output
+    return state
 
 
 def digest_of(values):
     """Digest of an array, a sparse matrix, a list, or a table by its columns."""
-    if issparse(values):
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = values.detach().cpu().numpy()
+    if isinstance(values, list | tuple) and not _is_regular(values):
+        parts = [stable_text(values)]
+    elif issparse(values):
         matrix = values.tocsr()
         parts = [matrix.shape, matrix.data, matrix.indices, matrix.indptr]
     elif hasattr(values, "columns") and hasattr(values, "__getitem__"):
@@ -216,6 +254,14 @@ def digest_of(values):
     return joblib.hash([_to_hash(part) for part in parts])
 
 
+def _is_regular(rows):
+    """Tell whether rows of a list make an array, such as those of numbers."""
+    try:
+        return np.asarray(rows).dtype.kind != "O"
+    except ValueError:  # rows of several lengths
+        return False
+
+
 def _column_parts(column):
     """Return the type of a column and its values; categories in their order."""
     categories = getattr(column.dtype, "categories", None)
@@ -226,7 +272,13 @@ def _column_parts(column):
 def _to_hash(part):
     """Return an array of objects as text: equal objects then have equal digests."""
     if isinstance(part, np.ndarray) and part.dtype.kind in "OT":
-        cells = part.ravel().tolist()
-        texts = [digest_of(c) if hasattr(c, "dtype") else repr(c) for c in cells]
-        return part.shape, "\0".join(texts)
+        return part.shape, "\0".join(map(_cell_text, part.ravel().tolist()))
     return part
+
+
+def _cell_text(cell):
+    if hasattr(cell, "dtype"):
+        return digest_of(cell)
+    has_own_text = type(cell).__repr__ is not object.__repr__
+    is_nested = isinstance(cell, list | tuple | dict | set | frozenset)
+    return repr(cell) if has_own_text and not is_nested else stable_text(cell)

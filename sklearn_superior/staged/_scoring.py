@@ -40,6 +40,11 @@ class StageView(ClassifierMixin, BaseEstimator):
             )
         return self._y_proba
 
+    def __getattr__(self, name):
+        if name.startswith("_") or name.endswith("_"):  # others ask for these
+            raise AttributeError(name)
+        raise AttributeError(_of_decisions(self._name, name))
+
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
@@ -50,6 +55,14 @@ class StageView(ClassifierMixin, BaseEstimator):
             top = np.argmax(self.predict_proba(X), axis=1)
             self._predicted = self.classes_[top]
         return self._predicted
+
+
+def _of_decisions(parameter, name):
+    """Return what is wrong with a scorer that asks a stage for something else."""
+    return (
+        f"The {parameter!r} parameter must be a scorer of predict_proba or predict, "
+        f"which every stage has. Got one that needs {name}."
+    )
 
 
 class StageScorers:
@@ -99,6 +112,8 @@ class StageScorers:
                 list(ours.values()), self._all_classes, y, sample_weight
             )
         self._others = {k: s for k, s in scorers.items() if k not in ours}
+        for scorer in self._others.values():
+            _check_response(scorer, name)
         self._options = {}
         if sample_weight is not None:
             for scorer in self._others.values():
@@ -124,6 +139,11 @@ class StageScorers:
     def _score(self, scorer, view):
         try:
             score = scorer(view, self._X, self._y, **self._options)
+        except StopIteration as exc:  # would end loops around it
+            raise ValueError(
+                f"The {self._name!r} parameter must return a number. Got {scorer!r}, "
+                "which raises StopIteration."
+            ) from exc
         except ValueError as exc:
             if not self._lacking:
                 raise
@@ -168,6 +188,15 @@ def _check_same_type(y, classes):
             f"The labels to score must be of the type of the classes, such as "
             f"{classes.tolist()[:3]}. Got {np.unique(y).tolist()[:3]}."
         )
+
+
+def _check_response(scorer, name):
+    """Refuse a scorer of what no stage has, such as a decision function."""
+    parts = scorer_parts(scorer)
+    methods = () if parts is None else parts[3]
+    methods = (methods,) if isinstance(methods, str) else methods
+    if methods and not any(hasattr(StageView, method) for method in methods):
+        raise ValueError(_of_decisions(name, " or ".join(methods)))
 
 
 def _check_takes_weights(scorer, name):

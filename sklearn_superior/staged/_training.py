@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn_superior.staged._coroutine import Coroutine
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._identity import identify
+from sklearn_superior.staged._labels import with_labels
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.staged.adapters.base import set_seeds
@@ -229,23 +230,20 @@ class Training:
         `last_step` takes the place of what is trained, if it is given.
         """
         last_step = self.stages.estimator if last_step is None else last_step
+        if self.stages.encodes_labels:
+            last_step = with_labels(last_step, self.own_classes)
         if not isinstance(self._whole, Pipeline):
             return last_step
         whole = copy(self._whole)
         whole.steps = [*whole.steps[:-1], (whole.steps[-1][0], last_step)]
         return whole
 
-    def columns_of(self, estimator):
-        """Return the classes of the columns of an estimator's probabilities."""
-        classes = np.asarray(estimator.classes_)
-        return self.own_classes[classes] if self.stages.encodes_labels else classes
-
     def differs(self, estimator, part, y_proba):
         """Say how an estimator predicts a part otherwise; empty if it does not."""
         try:
             with ignored_warnings():  # those of training were shown
                 own = estimator.predict_proba(self._load_seen[part]())
-            own = align_columns(own, self.columns_of(estimator), self.classes)
+            own = align_columns(own, np.asarray(estimator.classes_), self.classes)
             difference = float(np.max(np.abs(own - y_proba)))
         except Exception as exc:  # whatever a library makes of a model that is cut
             return f"fails: {exc}"

@@ -1,5 +1,6 @@
 """Classifiers whose predictions all follow from their probabilities."""
 
+from collections.abc import Sized
 from contextlib import contextmanager
 
 import numpy as np
@@ -58,8 +59,17 @@ class ProbabilisticMixin:
 class WrapperMixin(ProbabilisticMixin):
     """Also checks the data and says what it may be, by the `estimator` inside."""
 
+    def _remember_features(self, X, y):
+        """Set the number and the names of the features, if the data has any."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        if _has_features(X):
+            validate_data(self, X, y, skip_check_array=True)
+
     def _check_rows(self, X):
         """Raise an error unless `X` has the features of the data of `fit`."""
+        if not hasattr(self, "n_features_in_"):  # text, for example
+            return
         if getattr(X, "ndim", 2) == 1:
             raise ValueError(
                 "X must be 2-dimensional. Got a single dimension. Reshape your data: "
@@ -74,3 +84,13 @@ class WrapperMixin(ProbabilisticMixin):
         if inner.classifier_tags is not None:
             tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
+
+
+def _has_features(X):
+    """Tell whether data has columns: text has none, and lists of tokens have not."""
+    if not isinstance(X, list | tuple):
+        return getattr(X, "ndim", 2) != 1
+    if not all(isinstance(row, Sized) and not isinstance(row, str) for row in X):
+        return False
+    has_text = any(isinstance(cell, str) for row in X[:1] for cell in row)
+    return len({len(row) for row in X}) == 1 and not has_text

@@ -95,6 +95,18 @@ def check_weights(sample_weight, y, name="sample_weight"):
     return weight
 
 
+def with_mean_one(weight):
+    """Return weights with the mean 1 over the positive ones; None as it is.
+
+    Scores and temperatures see weights so: a prior is weighed against their sum, and
+    their scale means nothing.
+    """
+    if weight is None or not np.max(weight, initial=0) > 0:
+        return weight
+    weight = weight / weight.max()  # first, for a sum may overflow
+    return weight / weight[weight > 0].mean()
+
+
 def check_groups(groups, X):
     """Return the groups of the rows of `X` as a 1-D array; None if there are none."""
     if groups is None:

@@ -77,6 +77,7 @@ __all__ = [
     "integer_from",
     "move_to",
     "namespace_of",
+    "output_config",
     "register_scorer_names",
     "scorer_parts",
     "take_rows",
@@ -150,6 +151,11 @@ def scorer_parts(scorer):
     if not isinstance(scorer, _BaseScorer):
         return None
     return scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method
+
+
+def output_config(estimator):
+    """Return what `set_output` has set on an estimator; empty if it has nothing."""
+    return dict(getattr(estimator, "_sklearn_output_config", {}))
 
 
 def register_scorer_names(scorers):

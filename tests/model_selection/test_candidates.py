@@ -70,6 +70,8 @@ def test_a_candidate_that_fails_costs_a_warning():
     with pytest.warns(FitFailedWarning):
         search.set_params(error_score=5.0).fit(X, y)
     assert search.cv_results_["mean_test_score"][0] == 5
+    assert_array_equal(search.cv_results_["rank_test_score"][[0, 2]], [3, 3])
+    assert search.cv_results_["rank_test_score"][search.best_index_] == 1
     assert search.best_params_["max_depth"] in (1, 2)
     with pytest.raises(ValueError, match="depth 7 is too much"):
         search.set_params(error_score="raise").fit(X, y)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 from sklearn_superior.model_selection._cv_results import make_cv_results
 from sklearn_superior.model_selection._fold_training import Candidate
@@ -46,7 +47,7 @@ def score_of(a, b, fold):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("error_score", [np.nan, 0.5])
+@pytest.mark.parametrize("error_score", [np.nan, -1.0, 1.5])
 def test_scores_ranks_and_parameters_are_those_of_scikit_learn(error_score):
     X, y = np.arange(30.0).reshape(-1, 1), np.tile([0, 1], 15)
     grid = [{"a": [0, 1, 2, 3], "b": [1]}, {"a": [2]}]
@@ -54,7 +55,8 @@ def test_scores_ranks_and_parameters_are_those_of_scikit_learn(error_score):
         (np.setdiff1d(np.arange(30), test), test)
         for test in np.arange(30).reshape(3, 10)
     ]
-    peer = GridSearchCV(Fixed(), grid, cv=cv, error_score=error_score).fit(X, y)
+    peer = GridSearchCV(Fixed(), grid, cv=cv, error_score=error_score, refit=False)
+    peer.fit(X, y)
     settings = list(ParameterGrid(grid))
     candidates = [
         None
@@ -69,8 +71,13 @@ def test_scores_ranks_and_parameters_are_those_of_scikit_learn(error_score):
         if name == "params":
             assert ours[name] == theirs
         elif name.startswith("param_"):
+            assert ours[name].dtype == theirs.dtype
             assert_array_equal(ours[name].mask, theirs.mask)
             assert ours[name].compressed().tolist() == theirs.compressed().tolist()
+        elif name.startswith("rank") and error_score == 1.5:
+            # One that failed is not better than others, whatever its score is called.
+            assert theirs[3] == 1
+            assert_array_equal(ours[name], [*(theirs[:3] - 1), 5, theirs[4] - 1])
         elif "time" not in name:
             assert_allclose(ours[name], theirs, err_msg=name)
 
@@ -90,3 +97,31 @@ def test_times_stages_and_several_scorers():
     results = make_cv_results([{}, {}], [found[0], None], ["ll"], 2, np.nan)
     assert results["n_iter"].mask.tolist() == [False, True]
     assert_array_equal(results["rank_test_score"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2],
+        [0.5, 1.5],
+        [1, 2.5],
+        [True, False],
+        ["a", "b"],
+        [None, 1],
+        [(1, 2), (3, 4)],
+        [[1], [2, 3]],
+        [np.float32(1), np.float32(2)],
+        [make_pipeline(Fixed()), make_pipeline(Fixed(), Fixed())],
+    ],
+)
+def test_columns_of_parameters_have_the_dtypes_of_scikit_learn(values):
+    X, y = np.arange(30.0).reshape(-1, 1), np.tile([0, 1], 15)
+    grid = [{"b": values}, {"a": [0]}]
+    peer = GridSearchCV(Fixed(), grid, cv=2, scoring=lambda *_: 0.0, refit=False)
+    theirs = peer.fit(X, y).cv_results_["param_b"]
+    settings = list(ParameterGrid(grid))
+    found = [candidate({"score": [0.0, 0.0]}) for _ in settings]
+    ours = make_cv_results(settings, found, ["score"], 2, np.nan)["param_b"]
+    assert ours.dtype == theirs.dtype
+    assert_array_equal(ours.mask, theirs.mask)
+    assert list(map(repr, ours.compressed())) == list(map(repr, theirs.compressed()))

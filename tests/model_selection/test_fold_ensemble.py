@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_superior.metrics import scale_temperature
 from sklearn_superior.model_selection import FoldEnsembleClassifier
@@ -49,7 +50,6 @@ def test_members_that_lack_a_class_or_know_it_by_a_number():
 
 def test_members_stay_fitted():
     ensemble = FoldEnsembleClassifier(MEMBERS)
-    assert clone(ensemble) is ensemble
     assert ensemble.fit(X, y) is ensemble
     again = pickle.loads(pickle.dumps(ensemble))
     assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
@@ -59,3 +59,17 @@ def test_members_stay_fitted():
         FoldEnsembleClassifier([LogisticRegression()]).predict_proba(X)
     with pytest.raises(ValueError, match="'estimators' parameter must hold"):
         FoldEnsembleClassifier([]).predict_proba(X)
+
+
+def test_a_clone_is_a_fitted_object_of_its_own():
+    ensemble = FoldEnsembleClassifier(MEMBERS)
+    before = ensemble.predict_proba(X)
+    copied = clone(ensemble)
+    assert_array_equal(copied.predict_proba(X), before)
+    copied.set_params(temperature=3.0)
+    copied.estimators.pop()
+    assert ensemble.temperature == 1
+    assert len(ensemble.estimators) == 3
+    grid = GridSearchCV(ensemble, {"temperature": [0.25, 4.0]}, cv=3).fit(X, y)
+    assert_array_equal(ensemble.predict_proba(X), before)
+    assert grid.best_estimator_ is not ensemble

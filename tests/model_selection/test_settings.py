@@ -2,9 +2,13 @@
 
 import warnings
 
+import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler, StratifiedKFold
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -31,6 +35,10 @@ def small(**options):
         ParameterSampler({"max_depth": [1, 2, 3]}, 2, random_state=0),
         iter([{"max_depth": 1}, {"learning_rate": 0.5}]),
         [{"max_depth": [1]}, {"learning_rate": [0.5]}],
+        [{"max_depth": 1}, {"learning_rate": 0.5}],
+        list(ParameterSampler({"max_depth": [1, 2, 3]}, 2, random_state=0)),
+        ({"max_depth": 1, "init": "zero"}, {"init": None}),
+        [{"max_depth": np.array([1])}, {"max_depth": range(2, 3)}],
     ],
 )
 def test_settings_of_any_kind(settings):
@@ -101,3 +109,50 @@ def test_the_warning_comes_before_training():
         pytest.raises(ValueError, match="candidates failed"),
     ):
         search.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The best .* may give a better model")
+def test_a_list_of_settings_with_tuples_could_be_both():
+    X, y = data("binary", 100)
+    sizes = {"hidden_layer_sizes": [(4, 3), (2,)], "activation": ["relu"]}
+    sampler = ParameterSampler(sizes, 2, random_state=0)
+    network = MLPClassifier(max_iter=3, random_state=0)
+
+    def params(grid):
+        search = StagedSearchCV(network, grid, cv=CV, refit=False).fit(X, y)
+        return search.cv_results_["params"]
+
+    for tuples in (list(sampler), [{"hidden_layer_sizes": (4, 3)}]):
+        with pytest.raises(ValueError, match="could be both") as caught:
+            params(tuples)
+        ways = (r"'hidden_layer_sizes': [4, 3]", r"'hidden_layer_sizes': [(4, 3)]")
+        assert all(way in str(caught.value) for way in ways)
+    expected = [{"hidden_layer_sizes": (4, 3)}]
+    assert params([{"hidden_layer_sizes": [(4, 3)]}]) == expected
+    assert params(iter([{"hidden_layer_sizes": (4, 3)}])) == expected
+    assert params(sampler) == list(sampler)
+    # As in scikit-learn, tuples beside lists, and those of a single grid, are values.
+    both = [{"alpha": (0.1, 0.2)}, {"alpha": [0.3]}]
+    assert [p["alpha"] for p in params(both)] == [0.1, 0.2, 0.3]
+    assert [p["alpha"] for p in params({"alpha": (0.1, 0.2)})] == [0.1, 0.2]
+    with pytest.raises((TypeError, ValueError), match="alpha"):
+        params([{"alpha": 0.1, "activation": ["relu", "tanh"]}])
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_budget_of_none(verbose, capsys):
+    """XGBoost takes it for its default; for others the candidate fails."""
+    X, y = data("binary", 100)
+    grid = {"n_estimators": [None, 20]}
+    options = {"cv": CV, "n_iter_no_change": 2, "refit": False, "verbose": verbose}
+    with (
+        pytest.warns(FitFailedWarning, match="'n_estimators': None.*Got None"),
+        pytest.warns(UserWarning, match="values of n_estimators: 20, None"),
+    ):
+        search = StagedSearchCV(small(), grid, **options).fit(X, y)
+    assert search.best_params_ == {"n_estimators": 20}
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(max_depth=1, n_jobs=1)
+    with pytest.warns(UserWarning, match="values of n_estimators: 20, None"):
+        search = StagedSearchCV(model, grid, **options).fit(X, y)
+    assert_array_equal(*[scores[:20] for scores in search.stage_scores_])

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
-from sklearn_superior.staged import _identity
+from sklearn_superior.staged import _sources
 from sklearn_superior.staged._identity import (
     NoStableIdentityError,
     differences,
@@ -292,17 +292,17 @@ def test_differences_are_named():
 
 def test_versions_are_part_of_it(monkeypatch):
     one = identity_of(SGDClassifier())
-    version = _identity.metadata.version
+    version = _sources.metadata.version
 
     def later(name):
         return "99.0" if name == "scikit-learn" else version(name)
 
-    monkeypatch.setattr(_identity.metadata, "version", later)
-    _identity._version_of.cache_clear()
+    monkeypatch.setattr(_sources.metadata, "version", later)
+    _sources.version_of.cache_clear()
     try:
         found = differences(one, identity_of(SGDClassifier()))
     finally:
-        _identity._version_of.cache_clear()
+        _sources.version_of.cache_clear()
     assert "version of scikit-learn" in found
     assert "99.0 here" in found
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import sklearn.metrics
 from scipy.sparse import csr_matrix
-from sklearn import config_context
+from sklearn import clone, config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import _scorer, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.discovery import all_estimators, all_functions
 
@@ -102,6 +103,14 @@ def test_every_function_is_exercised_here():
     source = Path(__file__).read_text()
     for name in _sklearn_compat.__all__:
         assert f"_sklearn_compat.{name}" in source, name
+
+
+def test_what_set_output_has_set():
+    scaler = StandardScaler()
+    assert _sklearn_compat.output_config(scaler) == {}
+    scaler.set_output(transform="pandas")
+    assert _sklearn_compat.output_config(scaler) == {"transform": "pandas"}
+    assert _sklearn_compat.output_config(clone(scaler)) == {"transform": "pandas"}
 
 
 def test_table_of_scorers_is_what_get_scorer_reads():

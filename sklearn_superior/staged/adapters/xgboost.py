@@ -32,6 +32,12 @@ class XGBoostStages(Checkpointed, Stages):
 
     def __init__(self, estimator):
         super().__init__(estimator)
+        if any(base.__name__ == "XGBRFClassifier" for base in type(estimator).__mro__):
+            raise TypeError(
+                "XGBRFClassifier grows all its trees at once, so that it has no "
+                "stages. Use XGBClassifier(num_parallel_tree=...) for several trees a "
+                "stage."
+            )
         params = estimator.get_params()
         if params.get("booster") in ("dart", "gblinear"):
             raise ValueError(
