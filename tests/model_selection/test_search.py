@@ -221,7 +221,8 @@ def test_the_default_averages_the_models_of_the_folds():
     assert_array_equal(y_proba, named.predict_proba(X))
     ensemble = search.best_estimator_
     assert isinstance(ensemble, FoldEnsembleClassifier)
-    assert ensemble.estimators is search.estimators_
+    assert ensemble.estimators == search.estimators_
+    assert ensemble.estimators is not search.estimators_  # another list
     assert_array_equal(ensemble.classes_, search.classes_)
     assert ensemble.n_features_in_ == search.n_features_in_ == X.shape[1]
     for fitted in (search, ensemble):
