@@ -183,10 +183,14 @@ def torch_threads():
     return Threads()
 
 
+def ignore(*_):
+    """Ignore a signal, otherwise than where a test run was started to ignore it."""
+
+
 def interrupt_handler():
     class Handler:
         def __enter__(self):
-            self.before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self.before = signal.signal(signal.SIGINT, ignore)
 
         def __exit__(self, *_):
             signal.signal(signal.SIGINT, self.before)
