@@ -30,7 +30,11 @@ from sklearn_superior.model_selection._trajectory import (
 )
 from sklearn_superior.staged._calibration import best_temperature
 from sklearn_superior.staged._engine import FixedBudget, run
-from sklearn_superior.staged._scoring import StageScorers, align_columns
+from sklearn_superior.staged._scoring import (
+    StageScorers,
+    align_columns,
+    warn_of_class_weight,
+)
 from sklearn_superior.staged._training import Training, prepare_estimator
 from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._parallel import in_parallel, picklable
@@ -173,7 +177,8 @@ def compare_stopping_rules(
             "The 'scoring' parameter must not have the names of rules, if one of both "
             f"is a dict or holds scorers. Got {shared} in both."
         )
-    prepare_estimator(estimator)  # an error if it cannot be trained in stages
+    _, stages = prepare_estimator(estimator)  # an error if it has no stages
+    warn_of_class_weight(stages, scorers.values())
     X, y, groups = indexable(X, y, groups)
     y, _, _ = check_target(y)
     rng = check_random_state(random_state)

@@ -36,7 +36,11 @@ from sklearn_superior.model_selection._fold_training import (
 from sklearn_superior.model_selection._folds import split_in_two
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.staged._observers import Callbacks
-from sklearn_superior.staged._scoring import align_columns, check_scorer
+from sklearn_superior.staged._scoring import (
+    align_columns,
+    check_scorer,
+    warn_of_class_weight,
+)
 from sklearn_superior.staged._training import prepare_estimator
 from sklearn_superior.utils._hints import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
@@ -352,10 +356,12 @@ class StagedSearchCV(
             train_members(finished, plan)
         self._set_results(finished, plan)
         best, estimator = finished.best, finished.estimators[finished.index]
+        _, stages = prepare_estimator(estimator)
+        warn_of_class_weight(stages, plan.scorers.values())
         warn_of_scores(
             best.stage_scores.mean(axis=1).tolist(),
             best.best_iteration,
-            prepare_estimator(estimator)[1],
+            stages,
             self.n_iter_no_change,
         )
         if self.refit == "folds":

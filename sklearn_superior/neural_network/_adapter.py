@@ -147,6 +147,11 @@ class CNNStages(Checkpointed, Stages):
             f"{ADVICE}"
         )
 
+    @property
+    def weighs_scores(self):
+        """Whether `fit` has weights of classes, which count in its scores, too."""
+        return self.estimator.class_weight is not None
+
     def facts(self):
         return [f"loss {self.losses[-1]:.6f}"]
 

@@ -259,6 +259,19 @@ def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
     return check_scoring(StageView(), scoring=scoring)
 
 
+def warn_of_class_weight(stages, scorers):
+    """Warn if scores lack the weights of classes that the estimator's own have."""
+    if stages.weighs_scores and not any(
+        getattr(scorer, "options", {}).get("class_weight") is not None
+        for scorer in scorers
+    ):
+        warn(
+            f"{type(stages.estimator).__name__} weighs the classes in its own "
+            "validation score, but the scores here do not. Use a scorer that does: "
+            "get_scorer(name, class_weight=...)."
+        )
+
+
 def align_columns(y_proba, own_classes, classes):
     """Columns for the sorted `classes`, from those of `own_classes` in any order.
 

@@ -30,7 +30,11 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
 from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
-from sklearn_superior.model_selection import HBlockSplit
+from sklearn_superior.model_selection import (
+    HBlockSplit,
+    StagedSearchCV,
+    compare_stopping_rules,
+)
 from tests.neural_network.signals import make_windows, small_cnn, weights
 
 torch = pytest.importorskip("torch")
@@ -1068,3 +1072,19 @@ def test_a_warm_start_validates_on_the_same_rows(data, random_state, split):
     assert len(set(seen)) == 1
     model.fit(X[:100], y[:100])  # other data has other rows
     assert len(set(seen)) == 2
+
+
+def test_scores_without_the_weights_of_the_classes_warn(data):
+    X, y, *_ = data
+    options = {"cv": 2, "rules": ["log_loss"], "random_state": 0}
+    network = small_cnn(max_iter=1, class_weight="balanced")
+    with pytest.warns(UserWarning, match="weighs the classes in its own .* get_scorer"):
+        compare_stopping_rules(network, X, y, **options)
+    with pytest.warns(UserWarning, match="weighs the classes in its own .* get_scorer"):
+        StagedSearchCV(network, cv=2, refit=False).fit(X, y)
+    weighted = get_scorer("log_loss", class_weight="balanced")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        compare_stopping_rules(network, X, y, **options | {"rules": [weighted]})
+        StagedSearchCV(network, cv=2, refit=False, scoring=weighted).fit(X, y)

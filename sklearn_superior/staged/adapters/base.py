@@ -145,6 +145,11 @@ class Stages(ABC):
             )
         return self.estimator.staged_predict_proba(X)
 
+    @property
+    def weighs_scores(self):
+        """Whether the estimator's own validation score has weights of classes."""
+        return False
+
     def facts(self):
         """Return what `verbose` shows of the present stage, a list of str."""
         return []
