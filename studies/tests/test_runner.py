@@ -71,7 +71,9 @@ def test_killed_runs_resume_to_the_same_records(finished, tmp_path):
     assert finish.returncode == 0, finish.stderr
     assert f"{n_kept} of 6 trainings are done already" in finish.stdout
     assert contents(tmp_path) == contents(finished)
-    assert [path.name for path in tmp_path.iterdir()] == ["synthetic.jsonl.gz"]
+    # A temporary file may stay if its process has a namesake by now.
+    names = [path.name for path in tmp_path.iterdir() if path.suffix != ".tmp"]
+    assert names == ["synthetic.jsonl.gz"]
 
 
 def test_two_runs_at_once_train_each_job_once(finished, tmp_path):
