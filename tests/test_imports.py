@@ -29,7 +29,7 @@ ALLOWED["model_selection"].add("plotting")
 # Modules with an underscore that are written to be shared with other folders.
 SHARED = {
     "metrics._rules",
-    "metrics._reduce",
+    "metrics._kernel",
     "early_stopping._holdout",
 }
 
@@ -133,7 +133,7 @@ def test_every_folder_has_its_place():
         ),
         (
             "integrations.dask",
-            "from sklearn_superior.metrics._reduce import _Block",
+            "from sklearn_superior.metrics._kernel import _Block",
             "not in its __all__",
         ),
     ],

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 from sklearn_superior.utils._files import write_atomically
-from sklearn_superior.utils._progress import with_progress
+from sklearn_superior.utils._progress_bar import with_progress
 
 _MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_bytes())
 BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(

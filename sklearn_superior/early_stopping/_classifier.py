@@ -13,12 +13,10 @@ from sklearn_superior.early_stopping._holdout import (
     names_validation_data,
     split_validation,
 )
-from sklearn_superior.staged._calibration import calibrate
-from sklearn_superior.staged._scoring import align_columns
+from sklearn_superior.staged._scoring import align_columns, calibrate
 from sklearn_superior.staged._training import prepare_estimator
-from sklearn_superior.utils._hints import PATIENCE, says_instead
+from sklearn_superior.utils._checks import PATIENCE, Rows, check_target, says_instead
 from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
-from sklearn_superior.utils._rows import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 
 

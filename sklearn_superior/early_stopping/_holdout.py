@@ -18,21 +18,22 @@ from sklearn.utils import indexable
 
 from sklearn_superior.early_stopping._checkpoint import PART, open_checkpoint
 from sklearn_superior.early_stopping._stopper import EarlyStopper
-from sklearn_superior.staged._calibration import (
-    best_temperature,
-    calibrates,
-    temperature_options,
-)
 from sklearn_superior.staged._engine import Result, run
 from sklearn_superior.staged._observers import Callbacks, StagePrinter
-from sklearn_superior.staged._scoring import StageScorer, check_scorer
+from sklearn_superior.staged._scoring import (
+    StageScorer,
+    best_temperature,
+    calibrates,
+    check_scorer,
+    temperature_options,
+)
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._hints import says_instead
-from sklearn_superior.utils._rows import (
+from sklearn_superior.utils._checks import (
     Rows,
     check_groups,
     check_labels,
     check_weights,
+    says_instead,
     with_mean_one,
 )
 from sklearn_superior.utils._sklearn_compat import (

@@ -8,7 +8,7 @@ from sklearn_superior.early_stopping._classifier import EarlyStoppingClassifier
 from sklearn_superior.staged._scoring import StageScorer, align_columns
 from sklearn_superior.staged._training import transform
 from sklearn_superior.staged.adapters import find_stages
-from sklearn_superior.utils._rows import check_labels
+from sklearn_superior.utils._checks import check_labels
 
 
 def staged_scores(fitted_estimator, X, y, *, scoring=None):

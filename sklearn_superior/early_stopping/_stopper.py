@@ -3,7 +3,7 @@
 from math import inf, isnan
 from numbers import Real
 
-from sklearn_superior.utils._hints import PATIENCE, says_instead
+from sklearn_superior.utils._checks import PATIENCE, says_instead
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     check_parameters,

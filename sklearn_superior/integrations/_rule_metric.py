@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.metrics._reduce import (
+from sklearn_superior.metrics._kernel import (
     LossSums,
     check_forecast,
     check_options,

@@ -12,7 +12,7 @@ from operator import add
 import numpy as np
 
 import sklearn_superior.metrics
-from sklearn_superior.metrics._reduce import (
+from sklearn_superior.metrics._kernel import (
     LossSums,
     check_forecast,
     check_labels,
@@ -23,8 +23,8 @@ from sklearn_superior.metrics._reduce import (
     warn_of_column_order,
 )
 from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.utils._arrays import read_array
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._tables import read_array
 
 _HOW_TO_KNOW_SIZES = (
     "Divide the data alike, or pass arrays of known sizes: "

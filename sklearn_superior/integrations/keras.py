@@ -3,8 +3,8 @@
 import numpy as np
 
 from sklearn_superior.staged._scoring import StageScorer, check_scorer
+from sklearn_superior.utils._checks import with_mean_one
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._rows import with_mean_one
 
 try:
     keras = import_optional(

@@ -5,7 +5,7 @@ from zlib import crc32
 
 import numpy as np
 
-from sklearn_superior.metrics._reduce import (
+from sklearn_superior.metrics._kernel import (
     NUMBERS,
     LossSums,
     check_forecast,

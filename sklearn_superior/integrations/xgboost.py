@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_superior.integrations._rule_metric import RuleMetric
-from sklearn_superior.metrics._reduce import LossSums
+from sklearn_superior.metrics._kernel import LossSums
 
 __all__ = ["eval_metric"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from sklearn_superior.metrics._labels import shown, unique_labels
+from sklearn_superior.utils._arrays import read_array
 from sklearn_superior.utils._sklearn_compat import array_namespace, to_numpy
-from sklearn_superior.utils._tables import read_array
 from sklearn_superior.utils._warnings import warn
 
 

@@ -1,6 +1,6 @@
 """Skill scores: the penalized losses relative to those of the class frequencies."""
 
-from sklearn_superior.metrics._reduce import mean_loss
+from sklearn_superior.metrics._kernel import mean_loss
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import check_options
 

@@ -8,7 +8,7 @@ from itertools import repeat
 
 import numpy as np
 
-from sklearn_superior.utils._rows import is_missing
+from sklearn_superior.utils._checks import is_missing
 
 # Rows of labels that are read at once, which bounds the memory.
 _ROWS = 1 << 16

@@ -1,10 +1,10 @@
 """The public losses: their weighted mean, and the loss of every sample.
 
 Each function looks its rule up in the table of `_rules.py`, checks its options and
-hands over to the pass of `_reduce.py`.
+hands over to the pass of `_kernel.py`.
 """
 
-from sklearn_superior.metrics._reduce import mean_loss, sample_losses
+from sklearn_superior.metrics._kernel import mean_loss, sample_losses
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.metrics._validation import check_forecast, check_options
 

@@ -11,8 +11,8 @@ from sklearn_superior.metrics._columns import (
     union,
     with_all_classes,
 )
+from sklearn_superior.metrics._kernel import PreparedLosses, mean_loss
 from sklearn_superior.metrics._labels import shown
-from sklearn_superior.metrics._reduce import PreparedLosses, mean_loss
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
 from sklearn_superior.metrics._validation import (
     check_class_weight,

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from sklearn_superior.metrics._reduce import sample_losses
+from sklearn_superior.metrics._kernel import sample_losses
 from sklearn_superior.metrics._rules import find_rule
 from sklearn_superior.metrics._validation import check_forecast, check_options
 from sklearn_superior.utils._sklearn_compat import to_numpy

@@ -4,8 +4,8 @@ from numbers import Real
 
 import numpy as np
 
+from sklearn_superior.metrics._kernel import LossSums, extremes
 from sklearn_superior.metrics._logs import Logs
-from sklearn_superior.metrics._reduce import LossSums, extremes
 from sklearn_superior.metrics._rules import PRIOR_SCALE
 from sklearn_superior.metrics._validation import (
     as_dtype,

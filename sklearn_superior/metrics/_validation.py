@@ -20,13 +20,13 @@ from sklearn_superior.metrics._labels import (
     unique_labels,
 )
 from sklearn_superior.metrics._rules import PRIOR_SCALE, Loss
+from sklearn_superior.utils._arrays import read_array, read_numbers
 from sklearn_superior.utils._sklearn_compat import (
     array_namespace,
     move_to,
     to_numpy,
     widest_float,
 )
-from sklearn_superior.utils._tables import read_array, read_numbers
 from sklearn_superior.utils._warnings import warn
 
 _TIES = ("first", "split", "correct")

@@ -22,7 +22,7 @@ from sklearn_superior.staged._training import (
     private_copy,
 )
 from sklearn_superior.utils._parallel import in_parallel, picklable
-from sklearn_superior.utils._progress import Meter
+from sklearn_superior.utils._progress_bar import Meter
 from sklearn_superior.utils._warnings import warn
 
 # Settings

@@ -28,18 +28,17 @@ from sklearn_superior.model_selection._trajectory import (
     find_judges,
     find_scorers,
 )
-from sklearn_superior.staged._calibration import best_temperature
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._scoring import (
     StageScorers,
     align_columns,
+    best_temperature,
     warn_of_class_weight,
 )
 from sklearn_superior.staged._training import Training, prepare_estimator
-from sklearn_superior.utils._hints import PATIENCE, says_instead
+from sklearn_superior.utils._checks import PATIENCE, Rows, check_target, says_instead
 from sklearn_superior.utils._parallel import in_parallel, picklable
-from sklearn_superior.utils._progress import with_progress
-from sklearn_superior.utils._rows import Rows, check_target
+from sklearn_superior.utils._progress_bar import with_progress
 from sklearn_superior.utils._sklearn_compat import (
     check_parameters,
     integer_from,

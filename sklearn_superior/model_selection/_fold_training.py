@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from sklearn_superior.early_stopping import EarlyStopper
-from sklearn_superior.staged._calibration import (
+from sklearn_superior.staged._engine import run
+from sklearn_superior.staged._scoring import (
+    StageScorer,
     best_temperature,
     calibrates,
     temperature_options,
 )
-from sklearn_superior.staged._engine import run
-from sklearn_superior.staged._scoring import StageScorer
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows, with_mean_one
+from sklearn_superior.utils._checks import Rows, with_mean_one
 from sklearn_superior.utils._sklearn_compat import take_rows
 from sklearn_superior.utils._warnings import warn
 

@@ -42,15 +42,16 @@ from sklearn_superior.staged._scoring import (
     warn_of_class_weight,
 )
 from sklearn_superior.staged._training import prepare_estimator
-from sklearn_superior.utils._hints import PATIENCE, says_instead
-from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
-from sklearn_superior.utils._rows import (
+from sklearn_superior.utils._checks import (
+    PATIENCE,
     Rows,
     check_groups,
     check_target,
     check_weights,
+    says_instead,
     with_mean_one,
 )
+from sklearn_superior.utils._probabilistic import WrapperMixin, all_or_nothing
 from sklearn_superior.utils._sklearn_compat import (
     CallbackSupportMixin,
     StrOptions,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_superior.utils._rows import check_groups
+from sklearn_superior.utils._checks import check_groups
 from sklearn_superior.utils._sklearn_compat import count_rows
 
 

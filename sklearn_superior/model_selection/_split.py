@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_superior.model_selection._series import find_series
-from sklearn_superior.utils._hints import says_instead
+from sklearn_superior.utils._checks import says_instead
 from sklearn_superior.utils._sklearn_compat import (
     StrOptions,
     check_parameters,

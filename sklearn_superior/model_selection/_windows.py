@@ -9,14 +9,14 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from sklearn_superior.model_selection._series import find_series
-from sklearn_superior.utils._rows import check_column
+from sklearn_superior.utils._arrays import read_array
+from sklearn_superior.utils._checks import check_column
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     StrOptions,
     check_parameters,
     integer_from,
 )
-from sklearn_superior.utils._tables import read_array
 from sklearn_superior.utils._warnings import warn
 
 _MAX_PAIRS = 1 << 20  # of windows and labels that are held at once

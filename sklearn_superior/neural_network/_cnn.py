@@ -24,9 +24,8 @@ from sklearn_superior.neural_network._windows_input import (
     check_training,
     check_windows,
 )
-from sklearn_superior.staged._calibration import calibrate
-from sklearn_superior.staged._scoring import align_columns
-from sklearn_superior.utils._hints import PATIENCE, says_instead
+from sklearn_superior.staged._scoring import align_columns, calibrate
+from sklearn_superior.utils._checks import PATIENCE, says_instead
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin, all_or_nothing
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 

@@ -12,7 +12,7 @@ from sklearn_superior.early_stopping._holdout import (
     STOPPING_CONSTRAINTS,
     check_stopping_parameters,
 )
-from sklearn_superior.utils._rows import Rows, check_target
+from sklearn_superior.utils._checks import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import Interval, StrOptions
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]

@@ -11,8 +11,8 @@ from sklearn_superior.plotting._style import (
     set_axes,
     shorten,
 )
+from sklearn_superior.utils._arrays import read_array
 from sklearn_superior.utils._sklearn_compat import count_rows
-from sklearn_superior.utils._tables import read_array
 
 ROLES = ("train", "validation", "test", "left out")
 # Colours that colour-blind readers tell apart, also in grey. The last role has nearly

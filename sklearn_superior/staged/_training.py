@@ -20,7 +20,7 @@ from sklearn_superior.staged._labels import with_labels
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.staged.adapters.base import set_seeds
-from sklearn_superior.utils._tables import stack_rows
+from sklearn_superior.utils._arrays import stack_rows
 from sklearn_superior.utils._warnings import ignored_warnings
 
 

@@ -11,7 +11,7 @@ from sklearn_superior.early_stopping._holdout import (
     validation_rows,
 )
 from sklearn_superior.neural_network import CNNClassifier
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._checks import Rows
 from tests.early_stopping.families import (
     FAMILIES,
     make_data,

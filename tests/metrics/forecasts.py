@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import sklearn_superior.metrics
-from sklearn_superior.metrics._reduce import mean_loss, sample_losses
+from sklearn_superior.metrics._kernel import mean_loss, sample_losses
 from sklearn_superior.metrics._rules import RULES, Loss
 from sklearn_superior.metrics._validation import check_forecast, check_options
 

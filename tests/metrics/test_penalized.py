@@ -19,14 +19,14 @@ from sklearn.metrics import (
 )
 
 from sklearn_superior.metrics import (
-    _reduce,
+    _kernel,
     d2_penalized_brier_score,
     penalized_brier_score_loss,
     penalized_brier_score_samples,
     penalized_log_loss,
     penalized_spherical_loss,
 )
-from sklearn_superior.metrics._reduce import LossSums
+from sklearn_superior.metrics._kernel import LossSums
 from sklearn_superior.metrics._rules import RULES
 from tests.metrics.forecasts import LOSSES, SAMPLES, forecasts, random_forecast
 
@@ -503,7 +503,7 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
         n_terms = array.shape[0] - 8
         return np.array(LossSums((3.0, 0.0)[:n_terms], weight=4.0).values())
 
-    monkeypatch.setattr(_reduce, "to_numpy", transfer)
+    monkeypatch.setattr(_kernel, "to_numpy", transfer)
     proba = torch.empty(n_rows, 3, device="meta")
     y_true = torch.empty(n_rows, dtype=torch.int64, device="meta")
     weight = torch.empty(n_rows, device="meta")

@@ -621,16 +621,16 @@ def test_scores_that_are_not_there():
 
 
 def test_a_stage_is_two_passes_whatever_the_number_of_rules(monkeypatch):
-    from sklearn_superior.metrics import _reduce
+    from sklearn_superior.metrics import _kernel
     from sklearn_superior.metrics._rules import rule_names
 
-    n_losses, sum_losses = [], _reduce.sum_losses
+    n_losses, sum_losses = [], _kernel.sum_losses
 
     def count(forecast, losses, **options):
         n_losses.append(len(losses))
         return sum_losses(forecast, losses, **options)
 
-    monkeypatch.setattr(_reduce, "sum_losses", count)
+    monkeypatch.setattr(_kernel, "sum_losses", count)
     X, y = load_iris(return_X_y=True)
     rules = rule_names(refined=True)
     comparison = compare_stopping_rules(

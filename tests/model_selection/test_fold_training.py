@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection._fold_training import Plan, train_candidate
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._checks import Rows
 from tests.early_stopping.families import FAMILIES, make_data
 
 

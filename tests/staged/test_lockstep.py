@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._checks import Rows
 from tests.early_stopping.families import FAMILIES, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -51,7 +51,7 @@ def test_a_process_may_end_with_trainings_that_wait():
 import numpy as np
 from catboost import CatBoostClassifier
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._checks import Rows
 X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
 model = CatBoostClassifier(iterations=9, verbose=False, allow_writing_files=False)
 training = Training(model, lambda: Rows(X, y), {"part": lambda: X}, np.unique(y))

@@ -14,13 +14,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scores
 from sklearn_superior.metrics import (
-    _reduce,
+    _kernel,
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
     get_scorer,
     penalized_log_loss,
 )
-from sklearn_superior.metrics._reduce import sum_losses
+from sklearn_superior.metrics._kernel import sum_losses
 from sklearn_superior.metrics._rules import rule_names
 from sklearn_superior.staged._scoring import (
     StageScorer,
@@ -171,7 +171,7 @@ def test_many_scorers_share_one_pass(monkeypatch):
         calls.append(len(args[1]))
         return sum_losses(*args, **kwargs)
 
-    monkeypatch.setattr(_reduce, "sum_losses", count)
+    monkeypatch.setattr(_kernel, "sum_losses", count)
     together = StageScorers(scorers, classes, X, y, weight)
     for _ in range(3):
         proba = rng.dirichlet(np.ones(3), 60)

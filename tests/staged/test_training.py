@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.model_selection import compare_stopping_rules
 from sklearn_superior.staged._training import Training
-from sklearn_superior.utils._rows import Rows
+from sklearn_superior.utils._checks import Rows
 from tests.early_stopping.families import (
     FAMILIES,
     make_data,

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from sklearn_superior.utils._rows import (
+from sklearn_superior.utils._checks import (
     Rows,
     check_groups,
     check_labels,

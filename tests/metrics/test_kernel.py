@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_superior.metrics._reduce import (
+from sklearn_superior.metrics._kernel import (
     LossSums,
     PreparedLosses,
     mean_loss,

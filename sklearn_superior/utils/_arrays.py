@@ -34,7 +34,7 @@ def stack_rows(parts):
 
     Examples
     --------
-    >>> from sklearn_superior.utils._tables import stack_rows
+    >>> from sklearn_superior.utils._arrays import stack_rows
     >>> stack_rows({"a": [1, 2], "b": [3]})
     ([1, 2, 3], {'a': 2, 'b': 3})
     """
@@ -76,7 +76,7 @@ def read_array(values, name):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_superior.utils._tables import read_array
+    >>> from sklearn_superior.utils._arrays import read_array
     >>> read_array(np.ma.MaskedArray([1, 2], dtype=np.int8), "X")
     array([1, 2], dtype=int8)
     """
@@ -115,7 +115,7 @@ def read_numbers(values, name):
     Examples
     --------
     >>> from decimal import Decimal
-    >>> from sklearn_superior.utils._tables import read_numbers
+    >>> from sklearn_superior.utils._arrays import read_numbers
     >>> read_numbers([Decimal("0.5"), 1], "X")
     array([0.5, 1. ])
     """

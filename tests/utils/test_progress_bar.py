@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from sklearn_superior.utils import _progress
-from sklearn_superior.utils._progress import Meter, with_progress
+from sklearn_superior.utils import _progress_bar
+from sklearn_superior.utils._progress_bar import Meter, with_progress
 
 ABOUT = {"task": "Training", "unit": "folds"}
 
@@ -30,7 +30,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
 def test_lines_without_tqdm_or_terminal(stream, monkeypatch):
     shown = stream()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(_progress, "find_spec", lambda name: None)
+    monkeypatch.setattr(_progress_bar, "find_spec", lambda name: None)
     assert list(with_progress(iter(range(200)), n_all=200, **ABOUT)) == [*range(200)]
     lines = shown.getvalue().splitlines()
     assert lines == [f"Training: {k} of 200 folds" for k in range(20, 201, 20)]

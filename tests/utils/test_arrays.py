@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sklearn_superior.utils._tables import read_array, read_numbers
+from sklearn_superior.utils._arrays import read_array, read_numbers
 
 BIG = 2**53 + 1  # which float64 does not hold
 

@@ -1,10 +1,11 @@
-"""Rows of any table, and the checks of labels, weights and groups.
+"""Checks of labels, weights, groups and parameter names, the same for all estimators.
 
-All folders take them from here. `metrics` has checks of its own: its labels may also be
-a one-hot matrix or an array of another library.
+`sklearn_superior.metrics` has checks of its own: its labels may also be a one-hot
+matrix or an array of another library.
 """
 
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from sklearn_superior.utils._arrays import read_array, read_numbers
 from sklearn_superior.utils._sklearn_compat import take_rows
-from sklearn_superior.utils._tables import read_array, read_numbers
 
 
 @dataclass
@@ -130,3 +131,32 @@ def check_target(y, sample_weight=None, n_least=2):
             f"Got {len(present)} class: {present.tolist()}."
         )
     return y, weight, classes
+
+
+# Of the number of stages without improvement.
+PATIENCE = dict.fromkeys(
+    ("patience", "early_stopping_rounds"), "the patience is n_iter_no_change="
+)
+
+
+def says_instead(**hints):
+    """Let a function, or a class by its `__init__`, answer to names that it has not.
+
+    Parameters
+    ----------
+    **hints : str
+        For each name, what to use instead.
+    """
+
+    def decorate(function):
+        owner = function.__qualname__.removesuffix(".__init__")
+
+        @wraps(function)
+        def wrapper(*args, **options):
+            for name in hints.keys() & options.keys():
+                raise TypeError(f"{owner} has no {name!r}: {hints[name]}.")
+            return function(*args, **options)
+
+        return wrapper
+
+    return decorate
