@@ -1,4 +1,4 @@
-"""Recordings to learn from: synthetic ones, and those of the paper."""
+"""Synthetic recordings, and the data sets of the paper."""
 
 from sklearn_superior.datasets._paper import fetch_paper_dataset, list_paper_datasets
 from sklearn_superior.datasets._synthetic import make_motion_signals

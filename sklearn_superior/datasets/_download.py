@@ -1,4 +1,4 @@
-"""Downloads from the repository of the paper's authors, each file checked."""
+"""Checked downloads from the repository of the paper's authors."""
 
 import hashlib
 import json
@@ -13,53 +13,44 @@ from urllib.request import urlopen
 from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._progress_bar import with_progress
 
-_MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_bytes())
-BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(
-    **_MANIFEST
-)
-# data set -> path -> hash of its git blob, and its size in bytes or None
-AUTHORS_FILES = _MANIFEST["files"]
+# The facts about each data set and its files, and where they come from.
+MANIFEST = json.loads(Path(__file__).with_name("authors_files.json").read_bytes())
+BASE_URL = "https://raw.githubusercontent.com/{repository}/{commit}/".format(**MANIFEST)
+# data set -> path -> git blob hash, and size in bytes or None
+AUTHORS_FILES = {name: facts["files"] for name, facts in MANIFEST["datasets"].items()}
 
 _N_AT_ONCE = 4
-_TIMEOUT = 30  # seconds without an answer
-_LARGEST = 2**25  # bytes, of files whose size is not known
-_SLOWEST = 20_000  # bytes in a second, on average
+_TIMEOUT = 30  # seconds without a response
+_LARGEST = 2**25  # bytes, for files of unknown size
+_SLOWEST = 20_000  # bytes per second, on average
 _CHUNK = 2**16  # bytes
-_WAITS = (0.5, 1, 2)  # seconds before each further attempt
+_WAITS = (0.5, 1, 2)  # seconds before each retry
 
 
 def download_files(files, folder):
-    """Download the files that are missing, several at once.
-
-    No more is read than the size of a file, and no longer than a slow connection takes
-    for it.
+    """Download missing files, several at once.
 
     Parameters
     ----------
     files : dict
-        The git blob hash of each file and its size, or None, by its path in the
-        repository.
+        Maps paths in the repository to the git blob hash and the size, or None.
 
     folder : Path
-        Where to put them, with the same paths.
+        Where to save the files, under the same paths.
     """
     missing = [path for path in files if not (folder / path).exists()]
     with ThreadPoolExecutor(_N_AT_ONCE) as pool:
-        jobs = [
-            pool.submit(_download, path, *files[path], folder / path)
-            for path in missing
-        ]
+        jobs = [pool.submit(_download, path, *files[path], folder) for path in missing]
+        about = {"n_all": len(jobs), "task": "Downloading", "unit": "files"}
         try:
-            done = as_completed(jobs)
-            about = {"n_all": len(jobs), "task": "Downloading", "unit": "files"}
-            for job in with_progress(done, **about):
+            for job in with_progress(as_completed(jobs), **about):
                 job.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def git_blob_hash(content):
-    """Hash that git gives to a file with this content.
+    """Return the hash that git gives to a file with this content.
 
     Examples
     --------
@@ -69,18 +60,19 @@ def git_blob_hash(content):
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _download(path, expected_hash, size, target):
+def _download(path, expected_hash, size, folder):
     content = _fetch(BASE_URL + quote(path), expected_hash, size)
+    target = folder / path
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
     except OSError as exc:
-        problem = f"The download cannot be written: {exc.strerror}"
+        problem = f"Cannot write the download: {exc.strerror}"
         raise OSError(exc.errno, problem, str(target)) from exc
 
 
 def _fetch(url, expected_hash, size):
-    """Content of a file, after several attempts if need be."""
+    """Return the content of a file, retrying a few times."""
     for wait in (0, *_WAITS):
         time.sleep(wait)
         try:
@@ -89,32 +81,32 @@ def _fetch(url, expected_hash, size):
             actual_hash = git_blob_hash(content)
             if actual_hash == expected_hash:
                 return content
-            raise OSError(f"the hash must be {expected_hash}, but is {actual_hash}")
+            raise OSError(f"expected hash {expected_hash}, got {actual_hash}")
         except (OSError, HTTPException) as exc:
             problem = exc
         if isinstance(problem, HTTPError):
             problem.close()
-            if problem.code < 500 and problem.code != 429:  # asking again is no use
+            if problem.code < 500 and problem.code != 429:  # retrying is pointless
                 break
     raise OSError(
-        f"Cannot download {url}: {problem}. Check the connection, or give a data_home "
-        "that has the files."
+        f"Cannot download {url}: {problem}. Check the connection, or set data_home to "
+        "a folder that has the files."
     ) from problem
 
 
 def _read(response, size):
-    """Return the body of an answer, of this size if it is not None."""
+    """Read a response of the given size, or of unknown size if None."""
     most = _LARGEST if size is None else size
     seconds = _TIMEOUT + most / _SLOWEST
     deadline = time.monotonic() + seconds
     content = bytearray()
-    # Unlike read, read1 returns after each packet, so that the time can be checked.
+    # Unlike read, read1 returns after each packet, so the deadline is always checked.
     while chunk := response.read1(_CHUNK):
         content += chunk
         if len(content) > most:
-            raise OSError(f"it has more than {most} bytes")
+            raise OSError(f"the file is larger than {most} bytes")
         if time.monotonic() > deadline:
-            raise OSError(f"it took more than {seconds:.0f} seconds")
+            raise OSError(f"the download took more than {seconds:.0f} seconds")
     if size is not None and len(content) < size:
-        raise OSError(f"it ended after {len(content)} of {size} bytes")
+        raise OSError(f"the download ended after {len(content)} of {size} bytes")
     return bytes(content)

@@ -1,18 +1,23 @@
 """The nine data sets of the paper on superior scoring rules."""
 
+import csv
+import gzip
 import os
 import re
+import zlib
+from array import array
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-from sklearn_superior.datasets._download import AUTHORS_FILES, download_files
-from sklearn_superior.datasets._reading import read_columns
+from sklearn_superior.datasets._download import AUTHORS_FILES, MANIFEST, download_files
 
-# The numbers that the authors' files have for directions of the wind.
+_MISSING = {"": nan, "NA": nan}
+# The numbers that encode wind directions in the authors' files.
 _WIND = "E ENE ESE N NE NNE NNW NW S SE SSE SSW SW W WNW WSW".split()
 _CODES = {"wd": {direction: k for k, direction in enumerate(_WIND, start=1)}}
 
@@ -30,207 +35,36 @@ class PaperDataset:
     title: str = field(repr=False)
     citation: str = field(repr=False)
     notes: str = field(repr=False)
-    label_pattern: str = field(default="(.+)", repr=False)  # in the name of a file
+    label_pattern: str = field(default="(.+)", repr=False)  # in the file name
     licence: str = field(
         default="stated on the page of the data set in the UCI repository", repr=False
     )
 
     @property
     def step(self):
-        """Time points from one window to the next, with an overlap of 75 %."""
+        """Number of rows from one window to the next, with an overlap of 75 %."""
         return self.window - int(0.75 * self.window)
 
     def label_of(self, file):
-        """Class of a file of the authors."""
+        """Return the class that an authors' file holds."""
         return re.match(self.label_pattern, file.stem)[1]
 
     @property
     def labels(self):
-        """Classes in the paper."""
+        """The classes in the paper."""
         return {self.label_of(Path(path)) for path in AUTHORS_FILES[self.name]}
 
 
 _DATASETS = [
     PaperDataset(
-        name="beijing_air_quality",
-        n_classes=12,
-        feature_names=tuple(
-            "PM2.5 PM10 SO2 NO2 CO O3 TEMP PRES DEWP RAIN wd WSPM".split()
-        ),
-        rate=1,
-        window=60,
-        blocks=(5, 2, 3),
-        title="Beijing Multi-Site Air-Quality Data (UCI)",
-        citation=(
-            "Zhang, Guo, Dong, He, Xu, Chen (2017): Cautionary Tales on Air-Quality "
-            "Improvement in Beijing. Proceedings of the Royal Society A 473(2205)"
-        ),
-        notes=(
-            "Hourly weather and pollution at twelve sites, which are the classes. "
-            f"The direction of the wind, wd, is a number from 1 to 16 in the order "
-            f"{', '.join(_WIND)}. Values are missing."
-        ),
-        label_pattern="PRSA_Data_([^_]+)_",
-    ),
-    PaperDataset(
-        name="ble_rssi",
-        n_classes=12,
-        feature_names=("rssiOne", "rssiTwo"),
-        rate=1,
-        window=60,
-        blocks=(5, 2, 3),
-        title="BLE RSSI dataset for Indoor localization (UCI)",
-        citation="Dua, Graff (2019): UCI Machine Learning Repository",
-        notes=(
-            "Signal strength of twelve tags, whose carriers are the classes. The two "
-            "features are equal. The paper's table says 30 s for the window, its "
-            "notebook 60 s."
-        ),
-    ),
-    PaperDataset(
-        name="driver_identification",
-        n_classes=10,
-        feature_names=(
-            "x-accelerometer",
-            "y-accelerometer",
-            "z-accelerometer",
-            "x-gyroscope",
-            "y-gyroscope",
-            "z-gyroscope",
-        ),
-        rate=2,
-        window=20,
-        blocks=(9, 2, 4),
-        title="Smartphones in cars, Overall Driving Behavior Recognition",
-        citation=(
-            "Eftekhari, Ghatee (2018): Hybrid of discrete wavelet transform and "
-            "adaptive neuro fuzzy inference system for overall driving behavior "
-            "recognition. Transportation Research Part F 58"
-        ),
-        notes=(
-            "Ten drivers, who are the classes. Gaps in time are not marked, and the "
-            "series of 203 to 210 end in 12 empty rows."
-        ),
-        label_pattern=r"(\d+)",
-        licence="stated by those who recorded the data",
-    ),
-    PaperDataset(
-        name="healthy_older_people",
-        n_classes=12,
-        feature_names=("X", "Y", "Z"),
-        rate=1,
-        window=10,
-        blocks=(5, 2, 3),
-        title=(
-            "Activity recognition with healthy older people using a batteryless "
-            "wearable sensor (UCI)"
-        ),
-        citation=(
-            "Shinmoto Torres, Ranasinghe, Shi, Sample (2013): Sensor enabled wearable "
-            "RFID technology for mitigating the risk of falls near beds. IEEE RFID"
-        ),
-        notes=(
-            "Acceleration of twelve people, who are the classes, coarse and at uneven "
-            "times: most rows repeat the one before. The paper's table says 6 s for "
-            "the window, its notebook 10 s."
-        ),
-    ),
-    PaperDataset(
-        name="motor_failure_time",
-        n_classes=3,
-        feature_names=("x", "y", "z"),
-        rate=18,
-        window=72,
-        blocks=(5, 2, 3),
-        title="Accelerometer (UCI)",
-        citation=(
-            "Scalabrini Sampaio, Vallim Filho, Santos da Silva, Augusto da Silva "
-            "(2019): Prediction of Motor Failure Time Using An Artificial Neural "
-            "Network. Sensors 19(19), 4342"
-        ),
-        notes=(
-            "Vibration of a fan with weights in three places, which are the classes. "
-            "A series joins 17 speeds, slowest first. The paper's table says 6 s for "
-            "the window, its notebook 4 s."
-        ),
-    ),
-    PaperDataset(
-        name="person_activity_localization",
-        n_classes=5,
-        feature_names=("x", "y", "z"),
-        rate=30,
-        window=90,
-        blocks=(5, 2, 3),
-        title="Localization Data for Person Activity (UCI)",
-        citation=(
-            "Kaluža, Mirchevska, Dovgan, Luštrek, Gams (2010): An Agent-based Approach "
-            "to Care in Independent Living. AmI-10"
-        ),
-        notes=(
-            "Places of body tags of five people, who are the classes. A series joins "
-            "five recordings and interleaves four tags."
-        ),
-    ),
-    PaperDataset(
-        name="tetouan_power",
-        n_classes=3,
-        feature_names=(
-            "Temperature",
-            "Humidity",
-            "Wind Speed",
-            "general diffuse flows",
-            "diffuse flows",
-            "Consumption",
-        ),
-        rate=1,
-        window=420,
-        blocks=(9, 2, 4),
-        title="Power consumption of Tetouan city (UCI)",
-        citation=(
-            "Salam, El Hibaoui (2018): Comparison of Machine Learning Algorithms for "
-            "the Power Consumption Prediction: Case Study of Tetouan city. IRSEC"
-        ),
-        notes=(
-            "Power and weather every ten minutes in three zones, which are the "
-            "classes. The weather is the same in all."
-        ),
-    ),
-    PaperDataset(
-        name="walking_user_identification",
-        n_classes=13,
-        feature_names=("x acceleration", "y acceleration", "z acceleration"),
-        rate=32,
-        window=96,
-        blocks=(5, 2, 3),
-        title="User Identification From Walking Activity (UCI)",
-        citation=(
-            "Casale, Pujol, Radeva (2012): Personalization and user verification in "
-            "wearable systems using biometric walking patterns. Personal and "
-            "Ubiquitous Computing 16(5)"
-        ),
-        notes=(
-            "Acceleration of thirteen people who walk, who are the classes. Series 17 "
-            "and 18 repeat a stretch of 64 rows."
-        ),
-    ),
-    PaperDataset(
-        name="wisdm_phone_accel",
-        n_classes=10,
-        feature_names=("X-accel", "Y-accel", "Z-accel"),
-        rate=20,
-        window=160,
-        blocks=(5, 2, 3),
-        title="WISDM Smartphone and Smartwatch Activity and Biometrics Dataset (UCI)",
-        citation=(
-            "Weiss, Yoneda, Hayajneh (2019): Smartphone and Smartwatch-Based "
-            "Biometrics Using Activities of Daily Living. IEEE Access 7"
-        ),
-        notes=(
-            "Acceleration of the phones of ten people, who are the classes, during 18 "
-            "activities, one after the other."
-        ),
-        label_pattern=r"data_(\d+)_",
-    ),
+        name,
+        **{
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in facts.items()
+            if key != "files"
+        },
+    )
+    for name, facts in MANIFEST["datasets"].items()
 ]
 
 
@@ -240,14 +74,14 @@ def list_paper_datasets():
     Returns
     -------
     datasets : list
-        A record of each, with the attributes `name`, `title`, `n_classes`,
-        `feature_names`, `rate` (rows in a second, 1 where the paper counts in rows),
+        One record per data set, with the attributes `name`, `title`, `n_classes`,
+        `feature_names`, `rate` (rows per second, 1 where the paper counts in rows),
         `window` and `step` (in rows), `blocks` (for training, validation and test),
         `citation`, `licence` (where to find it) and `notes`.
 
     See Also
     --------
-    fetch_paper_dataset : Reads or downloads one of them.
+    fetch_paper_dataset : Load one of them, downloading it if necessary.
 
     Examples
     --------
@@ -268,41 +102,43 @@ def list_paper_datasets():
 
 
 def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
-    r"""Read a data set of the paper on superior scoring rules, or download it.
+    r"""Load a data set of the paper on superior scoring rules.
+
+    It is downloaded if necessary.
 
     Parameters
     ----------
     name : str
-        One of the names of `list_paper_datasets`.
+        Name of the data set, see `list_paper_datasets`.
 
     data_home : str or path, default=None
-        The folder that has, or shall have, the files: either ``<name>.csv.gz``, or
-        the folder ``datasets`` of the authors' repository. If None, the environment
-        variable ``SKLEARN_SUPERIOR_DATA`` names it, else it is ``sklearn_superior``
-        in scikit-learn's data folder.
+        Folder to read from and to download to. It holds either ``<name>.csv.gz`` or
+        the ``datasets`` folder of the authors' repository. If None, the folder is
+        taken from the environment variable ``SKLEARN_SUPERIOR_DATA`` and defaults to
+        ``sklearn_superior`` in scikit-learn's data folder.
 
     download_if_missing : bool, default=True
-        If False, raise an error instead of downloading.
+        If False, raise an error if the data is not available locally.
 
     Returns
     -------
     dataset : Bunch
-        A dictionary whose keys are attributes, too:
+        Dictionary-like object, with the following attributes:
 
         data : ndarray of shape (n_rows, n_features)
-            The raw recordings, one after the other. Missing values are NaN.
+            The raw recordings, concatenated. Missing values are NaN.
         target : ndarray of str of shape (n_rows,)
-            The class of each row.
+            Class of each row.
         groups : ndarray of str of shape (n_rows,)
-            The recording of each row.
+            Recording of each row.
         feature_names : list of str
-            The names of the columns.
+            Names of the columns.
         rate, window, step, blocks, n_classes
             The paper's settings, as in `list_paper_datasets`.
         status : {"complete", "incomplete", "substituted"}
-            Whether the classes are those of the paper, some of them, or others.
+            Whether the data has the classes of the paper, only some, or others.
         DESCR : str
-            What the data is, whom to cite, and what to know before using it.
+            Description of the data, its citation and its pitfalls.
 
     Raises
     ------
@@ -313,21 +149,21 @@ def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
     --------
     list_paper_datasets : The data sets and their settings.
     make_motion_signals : Synthetic recordings, without a download.
-    sklearn_superior.model_selection.sliding_windows : Cuts the recordings.
+    sklearn_superior.model_selection.sliding_windows : Cut recordings into windows.
 
     Notes
     -----
-    The rights stay with those who recorded the data: see the sources for the licences,
-    and cite them. Downloads come from one commit of the authors' repository. They are
-    bounded in size and time, and each file is checked by its hash. Files that are there
-    already are read as they are.
+    The data belongs to those who recorded it: see the sources for the licences, and
+    cite them. Files are downloaded from a fixed commit of the authors' repository, with
+    limits on size and time, and their hashes are checked. Existing files are read as
+    they are.
 
     A compressed file ``<name>.csv.gz`` has a header, the columns ``series`` and
-    ``label``, and a column for each feature.
+    ``label``, and one column per feature.
 
     Examples
     --------
-    A folder with a file of one's own:
+    Read a file from your own folder:
 
     >>> import gzip, tempfile
     >>> from pathlib import Path
@@ -341,17 +177,29 @@ def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
     >>> motor.status, motor.window, motor.blocks
     ('incomplete', 72, (5, 2, 3))
     """
-    dataset = _find_dataset(name)
-    home = _find_home(data_home)
+    names = [dataset.name for dataset in _DATASETS]
+    if name not in names:
+        raise ValueError(f"The 'name' parameter must be one of {names}. Got {name!r}.")
+    dataset = _DATASETS[names.index(name)]
+    home = Path(
+        data_home
+        or os.environ.get("SKLEARN_SUPERIOR_DATA")
+        or Path(get_data_home(), "sklearn_superior")
+    ).expanduser()
     compressed = home / f"{name}.csv.gz"
     if compressed.exists():
-        data, (groups, target) = read_columns(
-            compressed, dataset.feature_names, texts=("series", "label"), codes=_CODES
+        data, groups, target = _read_columns(
+            compressed, dataset.feature_names, texts=("series", "label")
         )
     else:
         files = _find_files(dataset, home, download_if_missing)
-        data, groups, target = _read_files(dataset, files)
-    status = _compare_classes(set(target.tolist()), dataset.labels)
+        tables = [_read_columns(file, dataset.feature_names)[0] for file in files]
+        data, sizes = np.concatenate(tables), [len(table) for table in tables]
+        groups = np.repeat([file.stem for file in files], sizes)
+        target = np.repeat([dataset.label_of(file) for file in files], sizes)
+    found, wanted = set(target.tolist()), dataset.labels
+    status = "incomplete" if found < wanted else "substituted"
+    status = "complete" if found == wanted else status
     return Bunch(
         data=data,
         target=target,
@@ -367,23 +215,8 @@ def fetch_paper_dataset(name, *, data_home=None, download_if_missing=True):
     )
 
 
-def _find_dataset(name):
-    for dataset in _DATASETS:
-        if dataset.name == name:
-            return dataset
-    names = [dataset.name for dataset in _DATASETS]
-    raise ValueError(f"The 'name' parameter must be one of {names}. Got {name!r}.")
-
-
-def _find_home(data_home):
-    home = data_home or os.environ.get("SKLEARN_SUPERIOR_DATA")
-    if home:
-        return Path(home).expanduser()
-    return Path(get_data_home(), "sklearn_superior")
-
-
 def _find_files(dataset, home, download_if_missing):
-    """Files of the authors, below `home` or in it; downloaded if need be."""
+    """Return the authors' files, in `home` or its `datasets`; download if missing."""
     known = AUTHORS_FILES[dataset.name]
     files = [home / path for path in known]
     without_folder = [home / path.removeprefix("datasets/") for path in known]
@@ -395,43 +228,78 @@ def _find_files(dataset, home, download_if_missing):
         raise OSError(
             f"{home} has neither {dataset.name}.csv.gz nor all of the authors' files: "
             f"{len(missing)} of {len(files)} are missing, among them {missing[0]}. "
-            "With download_if_missing=True, they are downloaded."
+            "Set download_if_missing=True to download them."
         )
     download_files(known, home)
     return files
 
 
-def _read_files(dataset, files):
-    tables = [read_columns(f, dataset.feature_names, codes=_CODES)[0] for f in files]
-    sizes = [len(table) for table in tables]
-    groups = np.repeat([file.stem for file in files], sizes)
-    target = np.repeat([dataset.label_of(file) for file in files], sizes)
-    return np.concatenate(tables), groups, target
-
-
-def _compare_classes(found, wanted):
-    if found == wanted:
-        return "complete"
-    return "incomplete" if found < wanted else "substituted"
-
-
 def _describe(dataset, status):
-    settings = (
-        f"{dataset.n_classes} classes in the paper, windows of {dataset.window} rows "
-        f"every {dataset.step}, blocks for training, validation and test: "
-        f"{dataset.blocks}."
-    )
-    warning = {
-        "complete": "All classes of the paper are here.",
-        "incomplete": "Classes are missing: scores do not compare with the paper's.",
-        "substituted": "Classes are others: scores do not compare with the paper's.",
+    remark = {
+        "complete": "All classes of the paper are present.",
+        "incomplete": "Some classes are missing",
+        "substituted": "The classes differ from those of the paper",
     }[status]
-    return "\n\n".join(
-        [
-            dataset.title,
-            dataset.notes,
-            settings,
-            warning,
-            f"{dataset.citation}. The licence is {dataset.licence}.",
-        ]
+    if status != "complete":
+        remark += ": do not compare scores with the paper."
+    return (
+        f"{dataset.title}\n\n{dataset.notes}\n\n"
+        f"{dataset.n_classes} classes in the paper, windows of {dataset.window} rows "
+        f"every {dataset.step} rows, blocks for training, validation and test: "
+        f"{dataset.blocks}.\n\n{remark}\n\n"
+        f"{dataset.citation}. The licence is {dataset.licence}."
     )
+
+
+def _read_columns(path, numbers, *, texts=()):
+    """Read columns of a CSV file with a header, gzip-compressed or not.
+
+    Returns an array with the columns of numbers, missing values being NaN, and an
+    array for each column of text.
+    """
+    open_file = gzip.open if path.suffix == ".gz" else open
+    try:
+        with open_file(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return _parse(csv.reader(file), path, numbers, texts)
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeError, csv.Error) as exc:
+        raise ValueError(f"{path} is damaged: {exc}.") from exc
+
+
+def _parse(reader, path, numbers, texts):
+    header = [name.strip() for name in next(reader, [])]
+    for name in (*texts, *numbers):
+        if name not in header:
+            raise ValueError(f"{path} must have a column {name!r}. It has {header}.")
+    columns = [
+        (header.index(name), _MISSING | _CODES.get(name, {})) for name in numbers
+    ]
+    labels = [(header.index(name), []) for name in texts]
+    # An array of doubles needs a fraction of the memory of a list of floats.
+    values = array("d")
+    for row in reader:
+        if not row:
+            continue
+        if any(row[len(header) :]):  # decimal commas would shift the columns
+            raise ValueError(
+                f"{path} must have at most {len(header)} cells in a row, like its "
+                f"header. Got {row} in line {reader.line_num}: use decimal points, "
+                "not commas."
+            )
+        try:
+            values.extend(
+                [
+                    known[cell] if (cell := row[at]) in known else float(cell)
+                    for at, known in columns
+                ]
+            )
+            for at, column in labels:
+                column.append(row[at])
+        except (ValueError, IndexError):
+            raise ValueError(
+                f"{path} must have numbers in the columns {list(numbers)}. "
+                f"Got {row} in line {reader.line_num}."
+            ) from None
+    if not values:
+        raise ValueError(f"{path} has no rows.")
+    table = np.array(values).reshape(-1, len(numbers))
+    return table, *(np.array(column) for _, column in labels)

@@ -34,12 +34,11 @@ def make_motion_signals(
     difficulty=0.5,
     random_state=None,
 ):
-    """Make recordings of rhythmic motion, such as the walk of several people.
+    """Generate recordings of rhythmic motion, such as several people walking.
 
-    Each class has a tempo, a shape of the movement in each channel and a level of
-    each channel, such as that of gravity. No two recordings of a class are quite the
-    same. Within each, tempo, strength and level drift slowly, and the noise has a
-    memory, as with real sensors.
+    Each class has its own tempo, and its own waveform and level in each channel.
+    Recordings of a class vary slightly. Within a recording, tempo, amplitude and level
+    drift slowly, and the noise is autocorrelated, as with real sensors.
 
     Parameters
     ----------
@@ -56,37 +55,37 @@ def make_motion_signals(
         Number of channels.
 
     difficulty : float, default=0.5
-        From 0 (classes well apart, little noise and drift) to 1 (classes much alike,
+        From 0 (well-separated classes, little noise and drift) to 1 (similar classes,
         strong noise and drift).
 
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same recordings at every call.
+        Pass an int for reproducible output across calls.
 
     Returns
     -------
     recordings : Bunch
-        A dictionary whose keys are attributes, too:
+        Dictionary-like object, with the following attributes:
 
         data : ndarray of shape (n_classes * n_series * n_timepoints, n_channels)
-            The samples, one recording after the other.
+            The recordings, concatenated.
         target : ndarray of int64 of shape (n_classes * n_series * n_timepoints,)
-            The class of each row.
+            Class of each row.
         groups : ndarray of int64 of shape (n_classes * n_series * n_timepoints,)
-            The recording of each row.
+            Recording of each row.
         feature_names : list of str
-            The names of the channels.
+            Names of the channels.
         DESCR : str
-            What the data is, in words.
+            Description of the data.
 
     See Also
     --------
-    sklearn_superior.model_selection.sliding_windows : Cuts the recordings.
+    sklearn_superior.model_selection.sliding_windows : Cut recordings into windows.
     fetch_paper_dataset : Real recordings.
 
     Notes
     -----
-    A cycle takes about 20 time points, so windows of 40 to 60 hold a few. The classes
-    depend only on `n_classes`, `n_channels`, `difficulty` and `random_state`.
+    A cycle takes about 20 time points, so windows of 40 to 60 hold a few cycles. The
+    classes depend only on `n_classes`, `n_channels`, `difficulty` and `random_state`.
 
     Examples
     --------
@@ -103,9 +102,7 @@ def make_motion_signals(
     (906, 3, 50)
     """
     checked = check_parameters("make_motion_signals", _CONSTRAINTS, locals())
-    n_classes, n_series = checked["n_classes"], checked["n_series"]
-    n_timepoints, n_channels = checked["n_timepoints"], checked["n_channels"]
-    difficulty = checked["difficulty"]
+    n_classes, n_series, n_timepoints, n_channels, difficulty = checked.values()
     rng = check_random_state(random_state)
 
     tempo, shape, level = _make_classes(rng, n_classes, n_channels, difficulty)
@@ -130,9 +127,9 @@ def make_motion_signals(
 
 
 def _make_classes(rng, n_classes, n_channels, difficulty):
-    """Tempo, shape and level of each class; the harder, the more they are alike."""
+    """Return tempo, waveform and level of each class; similar if it is difficult."""
     apart = 1 - 0.75 * difficulty
-    # Many classes are closer together, so that all stay slower than the sampling.
+    # Many classes are closer together, so that no tempo exceeds the sampling rate.
     spacing = apart * min(0.2, 2 / n_classes)
     rank = rng.permutation(n_classes) - (n_classes - 1) / 2
     tempo = 2 * np.pi / _PERIOD * np.exp(spacing * rank)
@@ -143,13 +140,13 @@ def _make_classes(rng, n_classes, n_channels, difficulty):
 
 
 def _make_shapes(rng, n, n_channels):
-    """Weights of sine and cosine of each harmonic; higher ones weigh less."""
+    """Return weights of sine and cosine; higher harmonics have smaller weights."""
     weights = rng.normal(size=(n, n_channels, 2, _N_HARMONICS))
     return weights / np.arange(1, _N_HARMONICS + 1)
 
 
 def _move(rng, tempo, shape, n_timepoints, difficulty):
-    """Motion of each series, of shape (n_series, n_channels, n_timepoints)."""
+    """Return the motion, of shape (n_series, n_channels, n_timepoints)."""
     n_series = len(tempo)
     drift = (0.04 + 0.12 * difficulty) * _remember(rng, (n_series, n_timepoints), _SLOW)
     phase = np.cumsum(tempo[:, None] * np.exp(drift), axis=1)
@@ -159,7 +156,7 @@ def _move(rng, tempo, shape, n_timepoints, difficulty):
 
 
 def _remember(rng, shape, memory):
-    """Noise of mean 0 and variance 1 that forgets after `memory` time points."""
+    """Return an AR(1) process of unit variance that decays over `memory` points."""
     kept = np.exp(-1 / memory)
     noise = rng.normal(size=shape)
     noise[..., 1:] *= np.sqrt(1 - kept**2)

@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 from sklearn_superior.datasets import fetch_paper_dataset, list_paper_datasets
 from sklearn_superior.datasets._download import AUTHORS_FILES
-from sklearn_superior.datasets._paper import _find_home
 
 DATA = Path(
     os.environ.get("SKLEARN_SUPERIOR_DATA")
@@ -171,6 +170,7 @@ def test_wind_as_text_and_as_number(tmp_path):
         ),
         ("series,label,x,y,z\na,1,1,2,N\n", r"numbers.*'N'\] in line 2"),
         ("series,label,x,y,z\na,1,1,2,3\na,1\n", "numbers.* in line 3"),
+        ("series,label,x,y,z\na,1,1,2,3\na,1,1,5,2,5,3,5\n", "most 5 cells .* line 3"),
         ("series,label,x,y,z\n", "has no rows"),
         ("", r"must have a column 'series'. It has \[\]"),
     ],
@@ -179,6 +179,14 @@ def test_bad_files_are_refused(tmp_path, text, message):
     write_compressed(tmp_path, "motor_failure_time", text)
     with pytest.raises(ValueError, match=message):
         fetch_paper_dataset("motor_failure_time", data_home=tmp_path)
+
+
+def test_empty_cells_at_the_end_of_a_row_are_ignored(tmp_path):
+    text = "series,label,x,y,z\na,1,1,2,3,,\nb,2,3,4,5,\n"
+    write_compressed(tmp_path, "motor_failure_time", text)
+    dataset = fetch_paper_dataset("motor_failure_time", data_home=tmp_path)
+    assert_array_equal(dataset.data, [[1, 2, 3], [3, 4, 5]])
+    assert dataset.groups.tolist() == ["a", "b"]
 
 
 def test_damaged_compression_is_reported(tmp_path):
@@ -205,10 +213,14 @@ def test_an_unknown_name_is_refused():
 
 
 def test_where_data_is_looked_for(tmp_path, monkeypatch):
-    assert _find_home(None) == tmp_path / "of_sklearn" / "sklearn_superior"
-    monkeypatch.delenv("SCIKIT_LEARN_DATA")
-    expected = Path.home() / "scikit_learn_data" / "sklearn_superior"
-    assert _find_home(None) == expected
+    def searched(data_home=None):
+        with pytest.raises(OSError, match="has neither") as error:
+            fetch_paper_dataset(
+                "ble_rssi", data_home=data_home, download_if_missing=False
+            )
+        return Path(str(error.value).partition(" has neither")[0])
+
+    assert searched() == tmp_path / "of_sklearn" / "sklearn_superior"
     monkeypatch.setenv("SKLEARN_SUPERIOR_DATA", str(tmp_path))
-    assert _find_home(None) == tmp_path
-    assert _find_home("~/here") == Path.home() / "here"
+    assert searched() == tmp_path
+    assert searched("~/here") == Path.home() / "here"
