@@ -1,4 +1,4 @@
-"""Neural networks that train like any classifier of scikit-learn."""
+"""Neural networks with the interface of a scikit-learn classifier."""
 
 from sklearn_superior.neural_network._cnn import CNNClassifier
 

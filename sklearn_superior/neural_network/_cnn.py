@@ -1,4 +1,4 @@
-"""The paper's convolutional network as a classifier of scikit-learn."""
+"""The paper's convolutional network as a scikit-learn classifier."""
 
 from copy import deepcopy
 
@@ -16,37 +16,27 @@ from sklearn_superior.early_stopping._holdout import (
 )
 from sklearn_superior.neural_network._adapter import ADVICE, CNNStages, torch_trainer
 from sklearn_superior.neural_network._windows_input import (
-    ClassWeights,
     Encoding,
-    WindowRows,
-    Windows,
     check_params,
     check_training,
     check_windows,
+    weigh_classes,
 )
 from sklearn_superior.staged._scoring import align_columns, calibrate
-from sklearn_superior.utils._checks import PATIENCE, says_instead
+from sklearn_superior.utils._checks import PATIENCE, Rows, says_instead
 from sklearn_superior.utils._probabilistic import ProbabilisticMixin, all_or_nothing
 from sklearn_superior.utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-
-_SCORE_ATTRIBUTES = (
-    "best_iteration_",
-    "best_score_",
-    "scorer_",
-    "temperature_",
-    "validation_scores_",
-)
 
 
 class CNNClassifier(
     CallbackSupportMixin, ProbabilisticMixin, ClassifierMixin, BaseEstimator
 ):
-    """Convolutional network for windows of signals, stopped early by any scorer.
+    """Convolutional network for windows of signals, with early stopping by any scorer.
 
-    Convolutions along time, then a dense layer, after the network of the paper on
-    superior scoring rules [1]_. It trains on a GPU where there is one. After every
-    epoch the validation data is scored, and the weights of the best epoch are kept.
-    Needs PyTorch.
+    The network has convolutions along time and a dense layer, like the network of the
+    paper on superior scoring rules [1]_. It trains on a GPU if one is available. After
+    every epoch the validation set is scored, and the weights of the best epoch are
+    kept. Requires PyTorch.
 
     Parameters
     ----------
@@ -60,112 +50,113 @@ class CNNClassifier(
         Size of the dense layer.
 
     dropout : float, default=0.2
-        Share of the values that are set to zero in training, after each layer.
+        Fraction of the values that are set to zero after each layer during training.
 
     loss : {"log_loss", "brier"}, default="log_loss"
-        What is minimised: the log loss (cross-entropy) or the Brier score.
+        The loss to minimise: the log loss (cross-entropy) or the Brier score.
 
     optimizer : {"nadam", "adam", "sgd"}, default="nadam"
-        How it is minimised.
+        The optimizer.
 
     learning_rate : float, default=1e-3
-        Size of the steps.
+        The learning rate.
 
     batch_size : int, default=32
-        Largest number of windows in a batch. All batches are of about equal size, and
-        a window that would be left alone joins another batch.
+        Maximum number of windows in a batch. All batches have about the same size, and
+        no batch has a single window.
 
     max_iter : int, default=100
-        Largest number of epochs.
+        Maximum number of epochs.
 
     early_stopping : bool, default=True
-        Whether to validate, to stop when the score no longer improves and to keep the
-        best epoch. With False all `max_iter` epochs are trained and the last one is
+        Whether to stop when the validation score no longer improves, and to keep the
+        best epoch. If False, all `max_iter` epochs are trained and the last one is
         kept.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score. A scorer sees
-        the predictions of the validation data as a whole, and no others.
+        The scorer that selects the epoch; greater is better. None is the penalized
+        Brier score. A scorer can only use the predictions for the whole validation set.
 
     n_iter_no_change : int, default=10
         Number of epochs without improvement after which training stops.
 
     tol : float, default=0.0
-        By how much a score must exceed the best one to be an improvement. Absolute.
+        Minimum improvement over the best score. Absolute.
 
     validation_fraction : float, default=0.1
-        Share of the windows to validate on, if neither `validation_split` nor
-        validation data is given. The classes keep their shares as far as possible.
+        Fraction of the windows to hold out for validation, if neither
+        `validation_split` nor validation data is given. The split is stratified if
+        possible.
 
     validation_split : splitter, "last" or None, default=None
-        A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
-        `validation_fraction` of the rows, in each group if there are groups. Windows
-        that overlap leak from a random part into the other: prefer these.
+        A scikit-learn splitter, whose first split is used, or ``"last"``: the last
+        `validation_fraction` of the rows, of each group if there are groups.
+        Overlapping windows leak from one part of a random split to the other: prefer
+        these options.
 
     calibration : {"auto", "temperature"} or None, default="auto"
-        Whether the probabilities of the kept epoch are recalibrated by the temperature
-        that is best on the validation data, see
-        :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
-        the rule that chooses is a refined one (``"auto"``), which judges them so, as
-        the default is not. The predicted classes stay the same. Without early stopping
-        there is none.
+        Whether to recalibrate the probabilities of the kept epoch by the temperature
+        that fits the validation set best, see
+        :func:`~sklearn_superior.metrics.fit_temperature`. ``"auto"`` does so if
+        `scoring` is a refined rule, ``"temperature"`` always, and None never. The
+        predicted classes do not change. Without early stopping there is no
+        recalibration.
 
     standardize : bool, default=True
-        Whether to bring each channel to mean 0 and variance 1 over the training part.
-        A channel that is constant there up to rounding only gets mean 0. Weights have
-        no part in it, but windows of weight 0 are left out.
+        Whether to scale each channel to mean 0 and variance 1 on the training set. A
+        channel that is constant up to rounding is only centred. Weights are ignored,
+        except that windows of weight 0 are left out.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, in training, in the validation score and in the
-        temperature: numbers from 0 up, and 1 for a class that a dict does not name.
-        ``"balanced"`` weighs by the frequencies of the classes in the training part.
-        `StagedSearchCV` and `compare_stopping_rules` train with them, but score by
-        their own `scoring`: ``get_scorer(name, class_weight=...)`` has them.
+        Non-negative class weights for training, the validation score and the
+        temperature. Classes that are missing from a dict have weight 1. ``"balanced"``
+        uses the class frequencies of the training set. `StagedSearchCV` and
+        `compare_stopping_rules` train with these weights but score with their own
+        `scoring`: use ``get_scorer(name, class_weight=...)`` there.
 
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; ``"auto"`` takes cuda, else mps,
-        else cpu.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``, or ``"auto"``: the first
+        available of cuda, mps and cpu.
 
     module : callable, torch.nn.Module or None, default=None
-        Builds a network of your own: called with the number of channels, the length
-        of the windows and the number of classes, it returns a `torch.nn.Module` that
-        turns a batch of shape (n, channels, length) into logits of shape
-        (n, n_classes). A module is a template. Each fit trains a copy. The parameters
-        of the architecture are not used then.
+        Your own network. A callable gets the number of channels, the length of the
+        windows and the number of classes, and returns a `torch.nn.Module` that maps a
+        batch of shape (n, channels, length) to logits of shape (n, n_classes). A module
+        serves as a template. Every fit trains a copy. The parameters of the
+        architecture are ignored then.
 
     amp : bool, default=False
-        Automatic mixed precision: train in bfloat16 where that is safe.
+        Whether to train with automatic mixed precision, in bfloat16.
 
     compile : bool, default=False
-        Train with `torch.compile`: takes a while to start, and needs a compiler.
+        Whether to train with `torch.compile`. It is slow to start and needs a compiler.
 
     checkpoint_dir : str or path, default=None
-        Folder in which to keep a checkpoint: scores, weights, optimizer and random
-        numbers. It is written whole or not at all. A folder is for one fit: not for
-        the folds of a cross-validation.
+        Folder for a checkpoint of scores, weights, optimizer and random states. It is
+        written atomically. Use one folder per fit, not one for the folds of a
+        cross-validation.
 
     resume : bool, default=False
-        Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
-        of training without a break. A checkpoint of another training is an error that
-        says what differs.
+        Whether to resume from the checkpoint in `checkpoint_dir`, if there is one. The
+        result is the same as without the interruption. A checkpoint of a different
+        training raises an error that lists the differences.
 
     warm_start : bool, default=False
         Whether `fit` continues with the network of the previous call. The parameters
-        of the architecture are ignored then, and the optimizer is reset. The same rows
-        are validated on, if `X` has as many as before.
+        of the architecture are ignored then, and the optimizer is reset. The validation
+        set consists of the same rows if `X` has as many rows as before.
 
     n_jobs : int or None, default=None
-        Number of threads on the CPU. None means 1: small batches gain little from
-        more, the result does not depend on the machine, and cross-validation can use
-        the other cores. -1 means all. A fit in a thread of its own always has one.
+        Number of CPU threads. None means 1: small batches gain little from more, the
+        result does not depend on the machine, and cross-validation can use the other
+        cores. -1 means all. A fit outside the main thread always uses one.
 
     random_state : int, RandomState instance or None, default=None
-        Chooses the validation part, the first weights, the order of the windows and
-        what is dropped. The same seed on the same kind of device gives the same
-        weights.
+        Controls the validation split, the initial weights, the order of the windows and
+        dropout. The same seed gives the same weights on the same type of device.
 
     verbose : int, default=0
-        With 1, print a line for each epoch.
+        If 1, print one line per epoch.
 
     Attributes
     ----------
@@ -173,52 +164,53 @@ class CNNClassifier(
         The trained network.
 
     best_iteration_ : int
-        Number of the best epoch, from 0. Only with early stopping, as the next three.
+        Index of the best epoch, from 0. Only with early stopping, like the next three
+        attributes.
 
     best_score_ : float
-        Its score.
+        Score of the best epoch.
 
     validation_scores_ : ndarray of shape (n_iterations,)
-        The score of each epoch.
+        Score of each epoch.
 
     scorer_ : callable
-        The scorer that `scoring` means.
+        The scorer.
 
     n_iter_ : int
-        Number of epochs that were trained.
+        Number of trained epochs.
 
     history_ : dict of str to ndarray of shape (n_iterations,)
         ``"train_loss"``, ``"time"`` in seconds and, with early stopping,
         ``"validation_score"`` of each epoch.
 
     temperature_ : float
-        The temperature of the probabilities, 1.0 if they are not recalibrated.
+        Temperature of the probabilities; 1.0 if they are not recalibrated.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
     n_features_in_ : int
-        Second dimension of `X`: the number of channels, or the length if there is but
-        one channel.
+        Second dimension of `X`: the number of channels, or the length if `X` is 2-D.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if `X` has names that are all strings.
+        Names of the features, if `X` has feature names that are all strings.
 
     See Also
     --------
     sklearn_superior.early_stopping.EarlyStoppingClassifier : The same for boosting.
-    sklearn_superior.model_selection.sliding_windows : Cuts recordings into windows.
+    sklearn_superior.model_selection.sliding_windows : Cut recordings into windows.
 
     Notes
     -----
-    Predictions are made in single precision. A class that is missing from the training
-    part gets probability 0. Ctrl-C during `fit` ends training with a warning and keeps
-    the best epoch so far; in a search or cross-validation that is one fit of many.
-    ``set_callbacks(ProgressBar())``, of `sklearn.callback`, shows the epochs.
+    Predictions are computed in single precision. A class that is missing from the
+    training set gets probability 0. Ctrl-C during `fit` stops training with a warning
+    and keeps the best epoch so far; in a search or cross-validation it stops one of
+    many fits. ``set_callbacks(ProgressBar())``, from `sklearn.callback`, shows the
+    progress.
 
-    The text of the paper does not describe its network; the authors' notebook does.
-    There, the second and the third convolution have a ReLU before the batch
-    normalisation, which is left out here.
+    The text of the paper does not describe its network, but the authors' notebook does.
+    There, the second and the third convolution are followed by a ReLU before the batch
+    normalisation, which is omitted here.
 
     References
     ----------
@@ -228,7 +220,7 @@ class CNNClassifier(
 
     Examples
     --------
-    Windows of three channels and twenty time steps; the class is the rhythm.
+    Windows with three channels and twenty time steps; the class is the rhythm.
 
     >>> import numpy as np
     >>> from sklearn_superior.neural_network import CNNClassifier
@@ -328,14 +320,14 @@ class CNNClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own,
-            whose scale means nothing.
+            Sample weights. They also weight the validation score; their scale does not
+            matter.
 
         X_val, y_val : array-like, default=None
-            Validation data. If given, all of `X` is trained on.
+            Validation data. If given, all of `X` is used for training.
 
         sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of `X_val`.
+            Sample weights of `X_val`.
 
         groups : array-like of shape (n_samples,), default=None
             Groups for `validation_split`.
@@ -350,21 +342,17 @@ class CNNClassifier(
 
     def _fit(self, X, y, sample_weight, validation, groups):
         continues = bool(self.warm_start) and hasattr(self, "module_")
-        start = None
+        start = own_classes = None
         if continues:
             start = (torch_trainer().copy_network(self.module_), self._encoding)
         stages = CNNStages(self, checked=True, start=start)
-        X, y, weight = self._check_training(X, y, sample_weight, continues=continues)
-        data = WindowRows(Windows(X), y, weight)
+        data = check_training(self, Rows(X, y, sample_weight), continues=continues)
         split = self._split(data, validation, groups, continues=continues)
-        weights = ClassWeights(self.class_weight, split.train.y, self.classes_)
-        for rows in (split.train, split.val):
-            if rows is not None:
-                rows.sample_weight = weights.apply(rows.y, rows.sample_weight)
+        weigh = weigh_classes(self.class_weight, split.train.y, self.classes_)
+        for rows in filter(None, (split.train, split.val)):
+            weigh(rows)
         split.train = split.train.with_weight()
-        for name in (*_SCORE_ATTRIBUTES, "_training"):
-            vars(self).pop(name, None)
-        own_classes = None
+        self._forget_scores()
         if continues:
             own_classes = np.union1d(self._encoding.known_classes, split.train.y)
         training = make_training(
@@ -377,18 +365,18 @@ class CNNClassifier(
             lambda network: vars(network) | {"classes_": self.classes_},
         )
         holdout.set_on(self)
-        self.history_ = {"train_loss": stages.losses, "time": stages.times}
+        history = {"train_loss": stages.losses, "time": stages.times}
         if self.early_stopping:
-            self.history_["validation_score"] = self.validation_scores_
+            history["validation_score"] = self.validation_scores_
+        # An interrupted fit may have trained an epoch that was not scored.
         self.history_ = {
-            key: np.array(values[: self.n_iter_])
-            for key, values in self.history_.items()
+            key: np.array(values[: self.n_iter_]) for key, values in history.items()
         }
 
     def _split(self, data, validation, groups, *, continues):
-        """Split off the validation part, the same one if training continues.
+        """Split off the validation set, the same one as before if training continues.
 
-        Another one would hold windows that the network was trained on.
+        Otherwise it would hold windows that the network was trained on.
         """
         check_consistent_length(data.y, groups)
         n_all, (X_val, *labels_val) = len(data.y), validation
@@ -400,11 +388,7 @@ class CNNClassifier(
             data, val = map(data.take, parts)
             X_val, labels_val, groups = val.X, (val.y, val.sample_weight), None
         split = split_validation(
-            self,
-            data,
-            (X_val, *labels_val),
-            groups,
-            validates=self.early_stopping,
+            self, data, (X_val, *labels_val), groups, validates=self.early_stopping
         )
         if splits:
             self._validation_rows = (n_all, split.train.X.rows, split.val.X.rows)
@@ -412,28 +396,28 @@ class CNNClassifier(
         return split
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Train for one epoch, on data of which there may be more to come.
+        """Train for one epoch, as part of incremental training.
 
-        A call takes the parameters as they are then, but those of the architecture,
-        `standardize` and `random_state`, which count in the first call. A call that
+        Every call uses the current parameters, except those of the architecture,
+        `standardize` and `random_state`, which are read in the first call. A call that
         fails changes nothing.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, length) or (n_samples, channels, length)
-            Training windows. Those of the first call give the mean and the variance
-            by which the channels are standardised.
+            Training windows. The channels are standardised with the mean and variance
+            of the first call.
 
         y : array-like of shape (n_samples,)
             Class labels.
 
         classes : array-like of shape (n_classes,), default=None
-            All the classes that may ever come. Needed in the first call, unless `y`
-            has them all.
+            All classes that may occur. Required in the first call, unless `y` has all
+            of them.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. They are used as they are, those of the classes as well, so
-            that they count from one call to the next.
+            Sample weights. They are not rescaled, nor are class weights, so that they
+            are comparable across calls.
 
         Returns
         -------
@@ -447,15 +431,16 @@ class CNNClassifier(
         check_params(self)
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' is not for partial_fit, which does not know "
-                "the frequencies of the classes in other calls. Use a dict."
+                "class_weight='balanced' cannot be used with partial_fit, which does "
+                "not know the class frequencies in other calls. Use a dict."
             )
         torch_side, continues = torch_trainer(), hasattr(self, "module_")
-        X, y, weight = self._check_training(
-            X, y, sample_weight, continues=continues, classes=classes, n_least=1
+        data = Rows(X, y, sample_weight)
+        data = check_training(
+            self, data, continues=continues, classes=classes, n_least=1
         )
-        weight = ClassWeights(self.class_weight, y, self.classes_).apply(y, weight)
-        data = WindowRows(Windows(X), y, weight).with_weight()
+        weigh_classes(self.class_weight, data.y, self.classes_)(data)
+        data = data.with_weight()
         module = state = None
         if continues:
             module = torch_side.copy_network(self.module_)
@@ -465,25 +450,22 @@ class CNNClassifier(
                 data.X, self.classes_, standardize=self.standardize
             ).knowing(self.classes_)
         self._encoding = self._encoding.knowing(data.y)
-        if isinstance(state, bytes):  # from a pickle
-            state = torch_side.load_tensors(state)
         with torch_side.use_threads(self.n_jobs):
-            trainer = torch_side.make_trainer(self, self._encoding, module, state)
+            trainer = torch_side.Trainer(self, self._encoding, module, state)
             data = trainer.place(*self._encoding.encode(data))
             loss = float(trainer.train_epoch(*data))
         if not np.isfinite(loss):
             raise ValueError(f"Training diverged: the loss is {loss}. {ADVICE}")
+        self._forget_scores()
         self.module_, self._training = trainer.module, trainer.state()
         del self._training["module"]
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
         self.history_ = {"train_loss": np.append(losses, loss)}
         self.n_iter_ = len(self.history_["train_loss"])
-        for name in _SCORE_ATTRIBUTES:  # they are of weights that are gone
-            vars(self).pop(name, None)
         self.temperature_ = 1.0
 
     def predict_proba(self, X):
-        """Return the probabilities of the classes.
+        """Predict class probabilities.
 
         Parameters
         ----------
@@ -496,29 +478,27 @@ class CNNClassifier(
         """
         check_is_fitted(self, "module_")
         X = check_windows(self, X, shape=self._encoding.shape)
-        options = {"device": self.device, "n_jobs": self.n_jobs}
         y_proba = torch_trainer().predict_proba(
-            self.module_, self._encoding, X, **options
+            self.module_, self._encoding, X, device=self.device, n_jobs=self.n_jobs
         )
         y_proba = calibrate(self, y_proba)
         return align_columns(y_proba, self._encoding.known_classes, self.classes_)
 
-    def _check_training(self, X, y, sample_weight, *, continues, **options):
-        """Check the data, and take the classes from it, unless training continues."""
-        if continues:
-            options |= {"shape": self._encoding.shape, "known": self.classes_}
-        *data, classes = check_training(self, X, y, sample_weight, **options)
-        if not continues:
-            vars(self).pop("module_", None)  # it is for other classes
-            self.classes_ = classes
-        return data
+    def _forget_scores(self):
+        """Remove what a previous fit has left and does not hold for other weights."""
+        names = "best_iteration_ best_score_ scorer_ temperature_ validation_scores_"
+        for name in (*names.split(), "_training"):
+            vars(self).pop(name, None)
 
     def __getstate__(self):
-        state = dict(super().__getstate__())  # a copy of the instance's own
-        if "module_" in state:  # to load where the device is missing
+        # On the CPU, so that a pickle can be loaded where the device is missing.
+        state = dict(super().__getstate__())
+        if "module_" in state:
             state["module_"] = deepcopy(self.module_).cpu()
-        if isinstance(state.get("_training"), dict):
-            state["_training"] = torch_trainer().dump_tensors(self._training)
+        if "_training" in state:
+            torch_side = torch_trainer()
+            tensors = torch_side.dump_tensors(self._training)
+            state["_training"] = torch_side.load_tensors(tensors)
         return state
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""Windows on their way to the network: checks, rows without copies, standardising."""
+"""From the user's windows and labels to the input of the network."""
 
 from copy import copy
 from numbers import Integral, Real
@@ -16,6 +16,7 @@ from sklearn_superior.utils._checks import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import Interval, StrOptions
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
 _CONSTRAINTS = STOPPING_CONSTRAINTS | {
     "kernel_size": _AT_LEAST_ONE,
     "hidden": _AT_LEAST_ONE,
@@ -34,7 +35,7 @@ _CONSTRAINTS = STOPPING_CONSTRAINTS | {
     "warm_start": ["boolean"],
     "n_jobs": [Integral, None],
 }
-# Values that are converted at once, so that no second copy of the data is made.
+# Values that are converted at once, so that the data is never copied as a whole.
 _BLOCK = 2**18
 
 
@@ -43,26 +44,23 @@ def check_params(model):
     check_stopping_parameters(model, _CONSTRAINTS)
     if model.calibration == "temperature" and not model.early_stopping:
         raise ValueError(
-            f"calibration={model.calibration!r} needs validation data: set "
-            "early_stopping=True."
+            "calibration='temperature' needs validation data: set early_stopping=True."
         )
-    try:
-        channels = list(model.channels)
-    except TypeError:
-        channels = []
-    if not channels or not all(isinstance(k, Integral) and k > 0 for k in channels):
+    channels = model.channels
+    is_sequence = hasattr(channels, "__iter__") and len(list(channels)) > 0
+    if not (is_sequence and all(isinstance(k, Integral) and k > 0 for k in channels)):
         raise ValueError(
-            "The 'channels' parameter must be a tuple of at least one positive "
-            f"int. Got {model.channels!r}."
+            "The 'channels' parameter must be a non-empty tuple of positive ints. "
+            f"Got {channels!r}."
         )
 
 
 def check_windows(estimator, X, *, shape=None, name="X"):
     """Check windows of shape (n, length) or (n, channels, length).
 
-    `shape` is that of a window in training, None in the first call.
+    `shape` is the shape of a training window, or None in the first call.
     """
-    # With shorter windows some of the weights of a filter would never see a value.
+    # With shorter windows some weights of a filter would never see a value.
     least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
     n_dim = getattr(X, "ndim", None)
     if shape is not None and n_dim in (2, 3) and n_dim != 1 + len(shape):
@@ -80,20 +78,27 @@ def check_windows(estimator, X, *, shape=None, name="X"):
             ensure_min_features=least if shape is None else 1,
         )
     except ValueError as exc:
-        raise _explained(exc, name) from exc
+        problem = str(exc)
+        if "inhomogeneous" in problem:
+            problem = f"{name} must hold windows of equal length: {exc}"
+        elif "contains NaN" in problem:
+            problem = (
+                f"{name} contains NaN, which the network cannot handle. Impute missing "
+                "values with SimpleImputer before you cut recordings into windows, or "
+                "in a pipeline on windows of shape (n_samples, channels * length)."
+            )
+        raise ValueError(problem) from exc
     if X.ndim not in (2, 3):
         raise ValueError(
-            f"{name} must be of shape (n_samples, length) or (n_samples, channels, "
+            f"{name} must have shape (n_samples, length) or (n_samples, channels, "
             f"length). Got {X.shape}."
         )
     n_channels, length = as_channels(X.shape[1:])
-    if length < least:
+    if length < least or n_channels < 1:
         raise ValueError(
-            f"{name} must hold windows of at least {least} time steps for "
-            f"kernel_size={estimator.kernel_size}. Got {length}."
+            f"{name} must hold windows with at least one channel and at least {least} "
+            f"time steps for kernel_size={estimator.kernel_size}. Got {X.shape}."
         )
-    if n_channels < 1:
-        raise ValueError(f"{name} must have at least one channel. Got {X.shape}.")
     if shape is not None and X.shape[1:] != shape:
         raise ValueError(
             f"{name} must hold windows of (channels, length) {as_channels(shape)}, as "
@@ -107,72 +112,51 @@ def as_channels(shape):
     return (1, *shape) if len(shape) == 1 else tuple(shape)
 
 
-def _explained(error, name):
-    """Return an error of scikit-learn in words that fit windows."""
-    if "inhomogeneous" in str(error):
-        return ValueError(f"{name} must hold windows of equal length: {error}")
-    if "contains NaN" in str(error):
-        return ValueError(
-            f"{name} contains NaN, which the network cannot take. Fill missing values "
-            "first: sklearn.impute.SimpleImputer fills recordings, a column for each "
-            "channel, before they are cut into windows, and also windows of shape "
-            "(n_samples, channels * length) in a pipeline."
-        )
-    return error
-
-
-def check_training(
-    estimator, X, y, sample_weight, *, shape=None, known=None, classes=None, n_least=2
-):
-    """Check training data; return it with the classes.
+def check_training(model, data, *, continues=False, classes=None, n_least=2):
+    """Return checked training data, and set the classes of the model.
 
     Parameters
     ----------
-    estimator : CNNClassifier
-        Its parameters define what the data must be.
+    model : CNNClassifier
+        Its parameters define what the data must be like.
 
-    X, y, sample_weight : array-like
+    data : Rows
         The data.
 
-    shape : tuple, default=None
-        Shape of a window in earlier training.
-
-    known : ndarray, default=None
-        The classes of earlier training.
+    continues : bool, default=False
+        Whether the model was trained before, with windows and classes alike.
 
     classes : array-like, default=None
-        All classes that may ever come.
+        All classes that may occur in further calls.
 
     n_least : int, default=2
-        How many classes `y` must have.
+        Minimum number of classes in `y`.
     """
-    X = check_windows(estimator, X, shape=shape)
-    check_consistent_length(X, y, sample_weight)
-    y, sample_weight, present = check_target(y, sample_weight, n_least=n_least)
+    X = check_windows(model, data.X, shape=model._encoding.shape if continues else None)
+    check_consistent_length(X, data.y, data.sample_weight)
+    y, weight, present = check_target(data.y, data.sample_weight, n_least=n_least)
     given = None if classes is None else np.unique(classes)
-    if known is None:
-        known = present if given is None else given
-        if len(known) < 2:
-            raise ValueError(
-                "classes must hold all the classes in the first call, at least two. "
-                f"Got {known.tolist()}."
-            )
-    elif not (given is None or np.array_equal(given, known)):
+    if not continues:
+        model.classes_ = present if given is None else given
+    known = model.classes_.tolist()
+    if len(known) < 2:
+        raise ValueError(f"classes must list all classes in the first call. Got {known}.")
+    if not (given is None or np.array_equal(given, model.classes_)):
         raise ValueError(
-            f"classes must be those of the first call, {known.tolist()}. "
+            f"classes must be the same as in the first call, {known}. "
             f"Got {given.tolist()}."
         )
-    unknown = np.setdiff1d(present, known).tolist()
+    unknown = np.setdiff1d(present, model.classes_).tolist()
     if unknown:
         raise ValueError(
-            f"y must hold classes among {known.tolist()}. Got {unknown}; all classes "
-            "must be given in the first call."
+            f"y must hold classes among {known}. Got {unknown}; the first call must be "
+            "given all classes."
         )
-    return X, y, sample_weight, known
+    return WindowRows(Windows(X), y, weight)
 
 
-class ClassWeights:
-    """Weights of the classes, from the labels of the training part.
+def weigh_classes(class_weight, y, classes=None):
+    """Return a function that multiplies the weights of rows by class weights.
 
     Parameters
     ----------
@@ -180,59 +164,44 @@ class ClassWeights:
         The parameter of the classifier.
 
     y : ndarray
-        Labels of the training part.
+        Training labels, whose frequencies ``"balanced"`` refers to.
 
     classes : ndarray, default=None
-        All classes, if they are known: a dict must have no others.
+        All classes, if they are known: a dict must not have others.
     """
-
-    def __init__(self, class_weight, y, classes=None):
-        self.by_class = class_weight
-        if isinstance(class_weight, dict):
-            _check_class_weight(class_weight, classes)
-        elif class_weight is not None:
-            present = np.unique(y)
-            weights = compute_class_weight(class_weight, classes=present, y=y)
-            self.by_class = dict(zip(present.tolist(), weights, strict=True))
-
-    def apply(self, y, sample_weight):
-        """Multiply weights of samples by those of classes; classes not listed: 1."""
-        if self.by_class is None:
-            return sample_weight
-        weight = np.array([self.by_class.get(label, 1.0) for label in y.tolist()])
-        return weight if sample_weight is None else weight * sample_weight
-
-
-def _check_class_weight(class_weight, classes):
-    for label, weight in class_weight.items():
-        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not (is_number and np.isfinite(weight) and weight >= 0):
+    if class_weight is None:
+        return lambda data: None
+    by_class = class_weight
+    if not isinstance(class_weight, dict):
+        present = np.unique(y)
+        weights = compute_class_weight(class_weight, classes=present, y=y)
+        by_class = dict(zip(present.tolist(), weights, strict=True))
+    for label, weight in by_class.items():
+        if isinstance(weight, bool) or not _AT_LEAST_ZERO.is_satisfied_by(weight):
             raise ValueError(
-                "The 'class_weight' parameter must hold numbers from 0 up, without NaN "
-                f"or infinity. Got {weight!r} for {label!r}."
+                "The 'class_weight' parameter must hold non-negative numbers, without "
+                f"NaN or infinity. Got {weight!r} for {label!r}."
             )
-    if classes is not None:
-        unknown = [k for k in class_weight if k not in set(classes.tolist())]
-        if unknown:
-            raise ValueError(
-                "The 'class_weight' parameter must have keys among the classes, "
-                f"{classes.tolist()}. Got {unknown}."
-            )
+    unknown = [] if classes is None else [k for k in by_class if k not in classes]
+    if unknown:
+        raise ValueError(
+            "The 'class_weight' parameter must have keys among the classes, "
+            f"{classes.tolist()}. Got {unknown}."
+        )
 
+    def apply(data):
+        weight = np.array([by_class.get(label, 1.0) for label in data.y.tolist()])
+        own = data.sample_weight
+        data.sample_weight = weight if own is None else weight * own
 
-def with_mean_1(weight):
-    """Scale weights so that the positive ones have a mean of 1."""
-    if weight is None or not weight.any():
-        return weight
-    weight = weight / weight.max()  # a sum of the largest floats would overflow
-    return weight / weight[weight > 0].mean()
+    return apply
 
 
 class Windows:
-    """Some of the windows of an array, without a copy of them.
+    """A subset of the windows in an array, without copying them.
 
-    Training reads them batch by batch, so that data that fills half of the memory can
-    be split into parts, and can be trained on.
+    Training reads them batch by batch. Data that fills half of the memory can thus be
+    split and trained on.
     """
 
     def __init__(self, X, rows=None):
@@ -251,14 +220,20 @@ class Windows:
         return np.asarray(self.X[self.rows], dtype=dtype)
 
     def blocks(self):
-        """Yield the windows in arrays of a limited size."""
-        n_rows = max(1, _BLOCK // max(1, self.X[:1].size))
-        for start in range(0, len(self), n_rows):
-            yield self.X[self.rows[start : start + n_rows]]
+        """Yield the windows in arrays of limited size."""
+        for part in _blocks(self):
+            yield self.X[self.rows[part]]
+
+
+def _blocks(X):
+    """Yield slices of rows with a limited number of values."""
+    n_rows = max(1, _BLOCK // max(1, int(np.prod(X.shape[1:]))))
+    for start in range(0, len(X), n_rows):
+        yield slice(start, start + n_rows)
 
 
 class WindowRows(Rows):
-    """Windows with labels and optional weights; some of them are no copy."""
+    """Windows with labels and optional weights; taking rows does not copy windows."""
 
     def take(self, rows):
         """Return some of the rows."""
@@ -268,20 +243,20 @@ class WindowRows(Rows):
         )
 
     def with_weight(self):
-        """Return the rows that have a weight: there is nothing to learn of others."""
+        """Return the rows of positive weight: there is nothing to learn from others."""
         weight = self.sample_weight
         if weight is None or weight.all():
             return self
         if not weight.any():
             raise ValueError(
-                "y must hold at least one sample with positive weight, that of its "
-                "class included. Got none."
+                "y must hold at least one sample of positive weight, class weights "
+                "included. Got none."
             )
         return self.take(np.flatnonzero(weight))
 
 
 class EncodedWindows:
-    """Windows as the network takes them, computed for the rows that are asked for."""
+    """Windows as input of the network, computed only for the rows that are read."""
 
     def __init__(self, windows, scaler):
         self.windows, self.scaler = windows, scaler
@@ -297,12 +272,12 @@ class EncodedWindows:
 
 
 class Encoding:
-    """What turns windows and labels into what a network takes.
+    """Turns windows and labels into the input of a network.
 
     Parameters
     ----------
     X : Windows
-        Windows of the training part.
+        Training windows.
 
     classes : ndarray
         The classes for which the network has outputs.
@@ -313,8 +288,7 @@ class Encoding:
     Attributes
     ----------
     is_known : ndarray of bool
-        For each class, whether the network was trained on it. The others get
-        probability 0.
+        Whether the network was trained on a class. Other classes get probability 0.
     """
 
     def __init__(self, X, classes, *, standardize):
@@ -323,7 +297,7 @@ class Encoding:
         self.scaler = ChannelScaler(X if standardize else None)
 
     def knowing(self, y):
-        """Return the encoding of a network that is trained on these labels, too."""
+        """Return the encoding of a network that is also trained on these labels."""
         encoding = copy(self)
         encoding.is_known = self.is_known | np.isin(self.classes, y)
         return encoding
@@ -339,22 +313,21 @@ class Encoding:
         return as_channels(self.shape)
 
     def transform(self, X):
-        """Return windows as the network takes them, row by row when they are read."""
+        """Return windows as input of the network, computed row by row when read."""
         return EncodedWindows(X if isinstance(X, Windows) else Windows(X), self.scaler)
 
     def encode(self, data):
-        """Return windows, numbers of classes, and weights in single precision."""
+        """Return windows, class indices, and weights in single precision."""
         codes, weight = np.searchsorted(self.classes, data.y), data.sample_weight
-        with np.errstate(over="ignore"):  # then training diverges, which is an error
+        with np.errstate(over="ignore"):  # training then diverges, which is reported
             weight = None if weight is None else weight.astype(np.float32)
         return self.transform(data.X), codes, weight
 
 
 class ChannelScaler:
-    """Standardises each channel; gives single precision, which the network takes.
+    """Standardises each channel; returns single precision.
 
-    Weights have no part in it: they say how much a window counts, not what it looks
-    like.
+    Weights are ignored: they say how much a window counts, not what it looks like.
     """
 
     def __init__(self, X=None):
@@ -363,29 +336,27 @@ class ChannelScaler:
             self._fit(X)
 
     def _fit(self, X):
-        """Find mean and scale of each channel in one pass, block by block."""
+        """Compute mean and scale of each channel in one pass, block by block."""
         by_channel = {"axis": (0, 2) if X.ndim == 3 else (0, 1), "keepdims": True}
         size = mean = squares = np.zeros((1, X.shape[1], 1) if X.ndim == 3 else (1, 1))
-        n_values, unit = 0, _power_of_two(size)
+        n_values = 0
         for block in X.blocks():
-            largest = np.maximum(block.max(**by_channel), -block.min(**by_channel))
-            size = np.maximum(size, largest.astype(np.float64))
-            # In a unit of its own, a power of two near the largest value so far, the
-            # squares of no channel overflow, or vanish beside those of another.
-            shrink, unit = unit / _power_of_two(size), _power_of_two(size)
-            values = block / unit
+            values = block.astype(np.float64)
+            size = np.maximum(size, np.abs(values).max(**by_channel))
             n_block = values.size // size.size
             share = n_block / (n_values + n_block)
+            # Chan's update of mean and squares is stable where sums would not be.
             block_mean = values.mean(**by_channel)
-            change = block_mean - shrink * mean
-            mean = shrink * mean + share * change
+            change = block_mean - mean
+            mean = mean + share * change
             values -= block_mean
-            squares = shrink**2 * squares + np.square(values).sum(**by_channel)
+            squares = squares + np.square(values).sum(**by_channel)
             squares += change**2 * (n_values * share)
             n_values += n_block
-        self.mean = unit * mean
-        scale = unit * np.sqrt(squares / n_values)
-        # How much rounding spreads a constant: its values, and sums over a block.
+        self.mean = mean
+        scale = np.sqrt(squares / n_values)
+        # A constant channel has a scale of this order, by rounding of its values and
+        # of the sums over a block. Dividing by it would blow up noise.
         n_summed = min(n_values, _BLOCK)
         noise = max(np.finfo(X.dtype).eps, n_summed * np.finfo(np.float64).eps)
         self.scale = np.where(scale > noise * size, scale, 1.0)
@@ -393,15 +364,7 @@ class ChannelScaler:
     def transform(self, X):
         """Return windows of shape (n, channels, length) in single precision."""
         scaled = np.empty(X.shape, dtype=np.float32)
-        rows = max(1, _BLOCK // max(1, X[:1].size))
-        for start in range(0, len(X), rows):
-            part = slice(start, start + rows)
+        for part in _blocks(X):
             with np.errstate(over="ignore"):  # infinity, which predictions refuse
                 scaled[part] = (X[part] - self.mean) / self.scale
         return scaled if X.ndim == 3 else scaled[:, np.newaxis]
-
-
-def _power_of_two(size):
-    """Return a power of two that is at most the size, above a half of it."""
-    _, exponent = np.frexp(np.maximum(size, np.finfo(np.float64).smallest_subnormal))
-    return np.ldexp(1.0, exponent - 1)

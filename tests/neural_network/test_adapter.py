@@ -327,7 +327,7 @@ class OddState(Forgetful):
 def test_a_checkpoint_that_could_not_be_read_is_not_written(data, tmp_path):
     X, y, *_ = data
     model = small_cnn(module=OddState, max_iter=3, checkpoint_dir=tmp_path)
-    with pytest.warns(UserWarning, match="cannot resume.*cannot be read again"):
+    with pytest.warns(UserWarning, match="cannot resume.*cannot be loaded again"):
         model.fit(X, y)
 
 

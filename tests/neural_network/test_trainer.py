@@ -10,27 +10,37 @@ from numpy.testing import assert_allclose, assert_array_equal
 torch = pytest.importorskip("torch")
 
 from sklearn_superior.neural_network import CNNClassifier  # noqa: E402
-from sklearn_superior.neural_network._module import make_cnn, seed_dropout  # noqa: E402
+from sklearn_superior.neural_network._module import make_cnn  # noqa: E402
 from sklearn_superior.neural_network._trainer import (  # noqa: E402
+    LOSSES,
     NAdam,
     Trainer,
-    brier_loss,
-    draw_batches,
     dump_tensors,
+    find_device,
+    iterate_batches,
     load_tensors,
-    log_loss,
     make_optimizer,
     predict_proba,
     to_proba,
     use_threads,
 )
-from sklearn_superior.neural_network._trainer import (  # noqa: E402
-    make_trainer as make_trainer_of,
-)
 from sklearn_superior.neural_network._windows_input import (  # noqa: E402
     Encoding,
     Windows,
 )
+
+WINDOWS = np.random.default_rng(0).normal(size=(50, 3, 20))
+
+
+def make_encoding(n_classes=4, standardize=True):
+    classes = np.arange(n_classes)
+    encoding = Encoding(Windows(WINDOWS), classes, standardize=standardize)
+    return encoding.knowing(classes)
+
+
+def make_trainer(device="cpu", module=None, **params):
+    model = CNNClassifier(**{"learning_rate": 0.01, "random_state": 0} | params)
+    return Trainer(model, make_encoding(), module, device=torch.device(device))
 
 
 def paper_cnn():
@@ -46,16 +56,6 @@ def make_tensors(n=70):
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
-
-
-def make_trainer(device, **settings):
-    defaults = {
-        "optimizer": "nadam",
-        "learning_rate": 0.01,
-        "batch_size": 32,
-        "loss": "log_loss",
-    }
-    return Trainer(paper_cnn(), torch.device(device), (1, 2), **defaults | settings)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -91,24 +91,24 @@ def test_the_meta_device_catches_a_tensor_left_on_the_host():
         trainer.module(X)
 
 
-@pytest.mark.parametrize("loss", [log_loss, brier_loss])
+@pytest.mark.parametrize("loss", ["log_loss", "brier"])
 def test_losses_are_those_of_scikit_learn(loss):
     from sklearn import metrics
 
     logits, y = torch.randn(50, 4, dtype=torch.float64), torch.arange(50) % 4
     proba = logits.softmax(1).numpy()
     expected = {
-        log_loss: lambda: metrics.log_loss(y, proba),
-        brier_loss: lambda: metrics.brier_score_loss(y, proba, scale_by_half=False),
+        "log_loss": lambda: metrics.log_loss(y, proba),
+        "brier": lambda: metrics.brier_score_loss(y, proba, scale_by_half=False),
     }[loss]()
-    assert loss(logits, y).mean().item() == pytest.approx(expected, rel=1e-12)
+    assert LOSSES[loss](logits, y).mean().item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_batches_hold_every_row_once_and_are_of_equal_size():
     X, y, _ = make_tensors(65)
     order = torch.randperm(65)
     cpu = torch.device("cpu")
-    batches = list(draw_batches((X, y, None), order, 32, cpu))
+    batches = list(iterate_batches((X, y, None), order, 32, cpu))
     assert sorted(len(batch[0]) for batch in batches) == [21, 22, 22]
     torch.testing.assert_close(torch.cat([batch[0] for batch in batches]), X[order])
     torch.testing.assert_close(torch.cat([batch[1] for batch in batches]), y[order])
@@ -144,9 +144,7 @@ def test_cpu_and_cuda_train_alike():
     data = [t.numpy() for t in make_tensors()]
     losses = []
     for device in ("cpu", "cuda"):
-        torch.manual_seed(0)
         trainer = make_trainer(device)
-        seed_dropout(trainer.module, trainer.dropout, replace=True).eval()
         losses.append(float(trainer.train_epoch(*trainer.place(*data))))
     assert losses[0] == pytest.approx(losses[1], abs=0.1)
 
@@ -181,45 +179,33 @@ def test_a_file_with_code_in_it_is_refused():
         load_tensors(pickle.dumps(Evil(), protocol=2))
 
 
-WINDOWS = np.random.default_rng(0).normal(size=(50, 2, 12))
-
-
-def from_params(seed):
-    params = CNNClassifier(channels=(4,), hidden=8, device="cpu", random_state=seed)
-    encoding = Encoding(Windows(WINDOWS), np.array(["a", "b", "c"]), standardize=True)
-    encoding = encoding.knowing(encoding.classes)
-    return make_trainer_of(params, encoding), encoding
-
-
 def test_the_seed_decides_the_first_weights():
-    one, same, other = (from_params(seed)[0].module.state_dict() for seed in (0, 0, 1))
+    one, same, other = (
+        make_trainer(random_state=seed).module.state_dict() for seed in (0, 0, 1)
+    )
     assert all(torch.equal(one[name], same[name]) for name in one)
     assert not all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_predictions_are_the_softmax_of_the_network():
-    trainer, encoding = from_params(0)
-    found = predict_proba(trainer.module, encoding, WINDOWS, device="cpu", n_jobs=1)
-    trainer.module.eval()
+    module, encoding = paper_cnn(), make_encoding()
+    found = predict_proba(module, encoding, WINDOWS, device="cpu", n_jobs=1)
+    module.eval()
     with torch.no_grad():
-        logits = trainer.module(torch.from_numpy(encoding.transform(WINDOWS)[:]))
+        logits = module(torch.from_numpy(encoding.transform(WINDOWS)[:]))
     assert_allclose(found, torch.softmax(logits.double(), dim=1).numpy(), atol=1e-6)
 
 
 def test_probabilities_are_in_double_precision():
     logits = torch.tensor([[0.0, 1.0], [-100.0, 100.0]])
-    found = to_proba(
-        logits,
-        Encoding(Windows(WINDOWS), np.arange(2), standardize=False).knowing([0, 1]),
-    )
+    found = to_proba(logits, make_encoding(2, standardize=False))
     assert found.dtype == np.float64
     assert_array_equal(found.sum(axis=1), 1)
 
 
-def test_a_network_that_is_given_is_taken_up():
-    trainer, encoding = from_params(0)
-    params = CNNClassifier(device="cpu", random_state=3)
-    assert make_trainer_of(params, encoding, trainer.module).module is trainer.module
+def test_training_continues_with_a_given_network():
+    module = paper_cnn()
+    assert make_trainer(module=module).module is module
 
 
 @pytest.mark.parametrize("fused", [False, True])
@@ -235,7 +221,7 @@ def test_nadam_is_the_one_of_torch(fused):
     for _ in range(30):
         for module, optimizer in zip((ours, theirs), optimizers, strict=True):
             optimizer.zero_grad()
-            log_loss(module(X.double()), y).mean().backward()
+            LOSSES["log_loss"](module(X.double()), y).mean().backward()
             optimizer.step()
     # torch keeps the product of the momenta in single precision.
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
@@ -258,25 +244,6 @@ def test_nadam_is_the_one_of_the_formula(fused):
         direction = mu_next * m / (1 - product * mu_next) + (1 - mu) * p / (1 - product)
         p -= 0.1 * direction / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
         assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
-
-
-def test_nadam_does_without_the_kernel_for_all_tensors(monkeypatch):
-    X, y, _ = make_tensors()
-
-    def train():
-        torch.manual_seed(0)
-        module = paper_cnn().eval()
-        optimizer = NAdam(module.parameters(), lr=0.01, fused=True)
-        for _ in range(5):
-            optimizer.zero_grad()
-            log_loss(module(X), y).mean().backward()
-            optimizer.step()
-        return torch.cat([p.detach().ravel() for p in module.parameters()])
-
-    assert hasattr(torch, "_foreach_lerp_")  # the private name that is used
-    expected = train()
-    monkeypatch.delattr(torch, "_foreach_lerp_")
-    torch.testing.assert_close(train(), expected)
 
 
 def test_the_fused_kernel_is_used_where_there_is_one():
@@ -311,7 +278,27 @@ def test_nadam_is_the_one_of_torch_where_gradients_are_missing(fused, resumes):
 def test_no_batch_has_a_single_row():
     X, y, _ = make_tensors(7)
     for n_rows, batch_size, sizes in [(7, 2, [2, 2, 3]), (7, 1, [1] * 7), (1, 8, [1])]:
-        batches = draw_batches(
+        batches = iterate_batches(
             (X, y, None), torch.arange(n_rows), batch_size, torch.device("cpu")
         )
         assert sorted(len(batch[0]) for batch in batches) == sizes
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "expected"),
+    [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_auto_takes_the_fastest_available_device(monkeypatch, cuda, mps, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2 if cuda else 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert find_device("auto").type == expected
+    assert find_device("cpu").type == "cpu"
+    if cuda:
+        assert find_device("cuda:1") == torch.device("cuda", 1)
+    for absent in ["cuda:2" if cuda else "cuda", "meta"]:
+        with pytest.raises(ValueError, match=f"'device' parameter.*{absent}"):
+            find_device(absent)
+        assert find_device(absent, or_cpu=True).type == "cpu"
+    with pytest.raises(ValueError, match="'device' parameter.*'gpu'"):
+        find_device("gpu")
