@@ -140,7 +140,7 @@ def check_training(model, data, *, continues=False, classes=None, n_least=2):
         model.classes_ = present if given is None else given
     known = model.classes_.tolist()
     if len(known) < 2:
-        raise ValueError(f"classes must list all classes in the first call. Got {known}.")
+        raise ValueError(f"classes must list all classes at first. Got {known}.")
     if not (given is None or np.array_equal(given, model.classes_)):
         raise ValueError(
             f"classes must be the same as in the first call, {known}. "
