@@ -1,4 +1,4 @@
-"""Pictures, by scikit-learn's convention of displays. Needs matplotlib."""
+"""Displays in the style of scikit-learn. Requires matplotlib."""
 
 from sklearn_superior.plotting._blocks import HBlockDisplay
 from sklearn_superior.plotting._forest import PooledDifferenceDisplay

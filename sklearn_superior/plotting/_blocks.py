@@ -7,45 +7,46 @@ import numpy as np
 from sklearn_superior.plotting._style import (
     count_characters,
     ink,
+    legend_above,
+    make_axes,
     paper,
-    set_axes,
     shorten,
 )
 from sklearn_superior.utils._arrays import read_array
 from sklearn_superior.utils._sklearn_compat import count_rows
 
 ROLES = ("train", "validation", "test", "left out")
-# Colours that colour-blind readers tell apart, also in grey. The last role has nearly
+# Distinct for colour-blind readers and in greyscale. Rows that are left out nearly have
 # the colour of the background.
 _COLOURS = ("#9ecae1", "#E69F00", "#b2182b")
 
 
 class HBlockDisplay:
-    """Folds over the rows of the data: which rows train, validate, test.
+    """Visualisation of folds: the rows for training, validation and test.
 
     Parameters
     ----------
     roles : ndarray of shape (n_folds, n_rows)
-        The role of every row in every fold: 0 to train, 1 to validate, 2 to test, 3
-        for none of these, as in a gap or in the future.
+        Role of every row in every fold: 0 for training, 1 for validation, 2 for test,
+        3 for none of these, such as rows in a gap or in the future.
 
     groups : array-like of shape (n_rows,), default=None
-        The group of every row. The rows of a group are drawn side by side.
+        Group of every row. The rows of a group are drawn side by side.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the blocks.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     image_ : matplotlib AxesImage
         The blocks.
 
     See Also
     --------
-    sklearn_superior.model_selection.HBlockSplit : Makes such folds.
+    sklearn_superior.model_selection.HBlockSplit : Splitter with such folds.
 
     Examples
     --------
@@ -70,16 +71,17 @@ class HBlockDisplay:
         Parameters
         ----------
         splitter : splitter
-            `HBlockSplit`, or any of scikit-learn's; these have no validation part.
+            `HBlockSplit`, drawn with all three roles, or any scikit-learn splitter,
+            which has no validation rows.
 
         X, y : array-like
             The data to split.
 
         groups : array-like of shape (n_rows,), default=None
-            The groups.
+            Group of every row.
 
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
@@ -88,11 +90,10 @@ class HBlockDisplay:
         if hasattr(splitter, "split_with_validation"):
             folds = list(splitter.split_with_validation(X, y, groups))
         else:
-            with warnings.catch_warnings():  # that the splitter ignores groups
+            with warnings.catch_warnings():  # about groups that the splitter ignores
                 warnings.simplefilter("ignore", UserWarning)
                 folds = [(a, [], b) for a, b in splitter.split(X, y, groups)]
-        n_rows = count_rows(X)
-        roles = np.full((len(folds), n_rows), ROLES.index("left out"), dtype=np.int8)
+        roles = np.full((len(folds), count_rows(X)), 3, dtype=np.int8)
         for fold, parts in enumerate(folds):
             for role, rows in enumerate(parts):
                 roles[fold, np.asarray(rows, dtype=int)] = role
@@ -104,24 +105,24 @@ class HBlockDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         display : HBlockDisplay
-            Itself.
+            The display itself.
         """
         n_folds, n_rows = self.roles.shape
-        ax = set_axes(self, ax, (8, 1.2 + 0.28 * n_folds))
+        (ax,) = make_axes(self, ax, (8, 1.2 + 0.28 * n_folds))
         from matplotlib.colors import ListedColormap, to_rgb
         from matplotlib.patches import Patch
 
         faint = 0.96 * np.array(to_rgb(paper(ax))) + 0.04 * np.array(to_rgb(ink(ax)))
         colours = (*map(to_rgb, _COLOURS), tuple(faint))
-        order = np.arange(n_rows)
+        order, pad = np.arange(n_rows), 0.5
         if self.groups is not None:
             groups = read_array(self.groups, "groups")
-            order = np.argsort(groups, kind="stable")
+            order, pad = np.argsort(groups, kind="stable"), 2.4  # room for the names
             self._mark_groups(groups[order])
         self.image_ = ax.imshow(
             self.roles[:, order],
@@ -137,46 +138,29 @@ class HBlockDisplay:
         ax.set_yticks(range(n_folds))
         ax.set_ylabel("fold")
         ax.set_xlabel("row" if self.groups is None else "row, group by group")
-        present = np.unique(self.roles)
-        ax.legend(
-            handles=[
-                Patch(facecolor=colours[k], edgecolor="#888888", label=ROLES[k])
-                for k in present
-            ],
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0 if self.groups is None else 1.08),
-            ncols=len(present),
-            frameon=False,
-        )
+        patches = [
+            Patch(facecolor=colours[k], edgecolor="#888888", label=ROLES[k])
+            for k in np.unique(self.roles)
+        ]
+        legend_above(ax, handles=patches, borderaxespad=pad)
         ax.spines[:].set_visible(False)
         return self
 
     def _mark_groups(self, groups):
+        """Draw a line between groups, and write their names above."""
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
         ends = np.r_[starts[1:], len(groups)]
-        for start in starts[1:]:
-            self.ax_.axvline(start, color=ink(self.ax_), linewidth=1)
+        characters_per_row = count_characters(self.ax_) / len(groups)
+        names, n_taken = {}, 0.0
+        for start, end in zip(starts, ends, strict=True):
+            if start:
+                self.ax_.axvline(start, color=ink(self.ax_), linewidth=1)
+            n_most = max(9, int((end - start) * characters_per_row) - 1)
+            text, centre = shorten(str(groups[start]), n_most), (start + end) / 2
+            first = centre * characters_per_row - len(text) / 2
+            if not names or first >= n_taken + 1:  # does not run into the previous one
+                names[centre], n_taken = text, first + len(text)
         top = self.ax_.secondary_xaxis("top")
-        names = _names_that_fit(
-            list(map(str, groups[starts])), starts, ends, count_characters(self.ax_)
-        )
         top.set_xticks(list(names), list(names.values()))
         top.tick_params(length=0)
         top.spines[:].set_visible(False)
-
-
-def _names_that_fit(names, starts, ends, n_characters):
-    """Return the names to write, by their places; long ones are shortened.
-
-    A name that would run into the one before is left out.
-    """
-    characters_per_row = n_characters / ends[-1]
-    written, n_taken = {}, 0.0
-    for name, start, end in zip(names, starts, ends, strict=True):
-        text = shorten(name, max(9, int((end - start) * characters_per_row) - 1))
-        centre = (start + end) / 2
-        first = centre * characters_per_row - len(text) / 2
-        if not written or first >= n_taken + 1:
-            written[centre] = text
-            n_taken = first + len(text)
-    return written

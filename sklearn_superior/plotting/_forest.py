@@ -1,16 +1,16 @@
-"""Differences of rules over data sets, with their intervals."""
+"""Forest plot of the differences between rules on several data sets."""
 
 import numpy as np
 
-from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes
+from sklearn_superior.plotting._style import COLOURS, legend_above, make_axes
 
 _POOLED = "pooled"
 _CHOICES = {"CP": "best stage (CP)", "ES": "early stopping (ES)"}
-_MARKERS = "osD^v"  # one after the other, where the colours are used up
+_MARKERS = "osD^v"  # the next one when the colours are used up
 
 
 class PooledDifferenceDisplay:
-    """Forest plot: the difference to a baseline on each data set, and pooled.
+    """Forest plot: the difference from a baseline on each data set, and pooled.
 
     Parameters
     ----------
@@ -20,13 +20,13 @@ class PooledDifferenceDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the forest plot.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     bars_ : dict of str to matplotlib ErrorbarContainer
-        The points and intervals of each rule.
+        Points and intervals of each rule.
 
     Examples
     --------
@@ -54,28 +54,35 @@ class PooledDifferenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         only_pooled : bool, default=False
-            Whether to leave the single data sets out: a line for each rule.
+            Whether to draw only the pooled differences, one line per rule.
 
         scale : float, default=1.0
-            Factor of all values, for example 100 for points.
+            Factor for all values, for example 100 for percentage points.
 
         Returns
         -------
         display : PooledDifferenceDisplay
-            Itself.
+            The display itself.
         """
         rows = [r for r in self.pooled if not only_pooled or r["dataset"] == _POOLED]
-        _check_rows(rows)
+        if not rows:
+            raise ValueError("pooled must hold rows to draw. Got none.")
+        places = [(row["rule"], row["dataset"]) for row in rows]
+        if len(set(places)) < len(places):
+            raise ValueError(
+                "pooled must hold one row for each rule and data set, and the name "
+                f"{_POOLED!r} is reserved for pooled rows. Got {places}."
+            )
         key = "rule" if only_pooled else "dataset"
         names = list(dict.fromkeys(row[key] for row in rows))
         rules = list(dict.fromkeys(row["rule"] for row in rows))
-        n_beside = 1 if only_pooled else len(rules)  # bars of one data set
+        n_beside = 1 if only_pooled else len(rules)  # bars per data set
         is_new = ax is None
         size = (6.5, 1.2 + len(names) * max(0.35, 0.13 * n_beside))
-        ax, self.bars_ = set_axes(self, ax, size), {}
+        (ax,), self.bars_ = make_axes(self, ax, size), {}
         spread = min(0.4, 0.1 * (n_beside - 1))
         offsets = np.linspace(-spread, spread, n_beside)
         for k, rule in enumerate(rules):
@@ -104,27 +111,13 @@ class PooledDifferenceDisplay:
             ax.axhline(len(names) - 1.5, color="grey", linewidth=1, linestyle=":")
         if n_beside > 1:
             legend_above(ax, make_room=is_new)
-        ax.spines[["top", "right"]].set_visible(False)
         return self
 
 
 def _describe(rows):
-    """Say what is drawn: the baseline, and how stages were chosen if that is known."""
+    """Return the label: the baseline, and how stages were selected if known."""
     text = f"difference to {rows[0]['baseline'].replace('_', ' ')}"
     choices = dict.fromkeys(
         _CHOICES[row["selection"]] for row in rows if "selection" in row
     )
     return f"{text}, {' and '.join(choices)}" if choices else text
-
-
-def _check_rows(rows):
-    """Check that there are rows, and that those of data sets are told apart."""
-    if not rows:
-        raise ValueError("pooled must hold rows to draw. Got none.")
-    places = [(row["rule"], row["dataset"]) for row in rows]
-    for place in places:
-        if places.count(place) > 1:
-            raise ValueError(
-                "pooled must hold one row for each rule and data set, and the name "
-                f"{_POOLED!r} for the pooled ones alone. Got several for {place}."
-            )

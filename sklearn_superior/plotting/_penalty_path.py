@@ -1,24 +1,23 @@
-"""Scores of the stage that each penalty chooses."""
+"""Scores of the stage that each penalty selects."""
 
 import math
+from itertools import pairwise
 from textwrap import fill
 
-from sklearn_superior.plotting._style import COLOURS, set_labels
-from sklearn_superior.utils._optional import import_optional
+from sklearn_superior.plotting._style import COLOURS, count_characters, make_axes
 
-_COLOUR = COLOURS[0]
-# Height of a score in inches, and the characters that fit beside it.
+# Height of a score in inches, and the number of characters that fit beside it.
 _HEIGHT, _N_CHARACTERS = 1.75, 18
 _MARGIN = "_margin"
 
 
 class PenaltyPathDisplay:
-    """Scores of the chosen stage over the penalty, from none to infinite.
+    """Scores of the selected stage over the penalty, from none to infinite.
 
     A bar is the 95 % interval of the difference from the first penalty, over the folds.
-    All penalties choose among the same stages: where a bar does not reach the dashed
-    line, the level of the first penalty, the difference is not likely to be chance. The
-    bars are not adjusted for their number.
+    All penalties select from the same stages: if a bar does not reach the dashed line,
+    the level of the first penalty, the difference is unlikely to be due to chance. The
+    intervals are not adjusted for multiple comparisons.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class PenaltyPathDisplay:
         The plain rule.
 
     scoring : str, default="target"
-        What the target is called.
+        Name of the target.
 
     Attributes
     ----------
@@ -41,14 +40,14 @@ class PenaltyPathDisplay:
         The first of them.
 
     figure_ : matplotlib Figure
-        Their figure.
+        Figure containing the axes.
 
     lines_ : dict of str to matplotlib Line2D
-        The curve of each score.
+        Curve of each score.
 
     See Also
     --------
-    sklearn_superior.model_selection.compare_stopping_rules : Makes the data.
+    sklearn_superior.model_selection.compare_stopping_rules : Compute the data.
 
     Examples
     --------
@@ -85,13 +84,13 @@ class PenaltyPathDisplay:
             The plain rule.
 
         penalties : list, default=None
-            The penalties. None is a grid.
+            The penalties. If None, a grid is used.
 
         scores : list of str, default=None
-            The columns of the path to draw, as in `plot`.
+            Columns of the path to draw, see `plot`.
 
         ax : matplotlib Axes, default=None
-            Where to draw the first of the scores alone. If None, a new figure is made.
+            Axes for the first score only. If None, a new figure is created.
 
         Returns
         -------
@@ -106,83 +105,56 @@ class PenaltyPathDisplay:
         Parameters
         ----------
         scores : list of str, default=None
-            The columns of the path to draw, one below the other. None is the target,
-            the further judges and the error rate, all on the test data.
+            Columns of the path to draw, from top to bottom. If None, these are the
+            target, the other judges and the error rate, all on the test data.
 
         ax : matplotlib Axes, default=None
-            Where to draw the first of the scores alone. If None, a new figure is made.
+            Axes for the first score only. If None, a new figure is created.
 
         Returns
         -------
         display : PenaltyPathDisplay
-            Itself.
+            The display itself.
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", caller="PenaltyPathDisplay", extra="plot"
-        )
+        columns = [
+            name
+            for name in self.path[0]
+            if name not in ("penalty", "value") and not name.endswith(_MARGIN)
+        ]
         if scores is None:
-            judges = [name for name in self._columns() if name.startswith("test_")]
-            judges.remove("test_error")
-            scores = [*judges, "test_error"]
-        columns = self._columns()
+            scores = [name for name in columns if name.startswith("test_")]
+            scores.sort(key=lambda name: name == "test_error")  # the last one
         is_list = isinstance(scores, list | tuple) and scores
         if not is_list or not set(scores) <= set(columns):
             raise ValueError(
                 f"The 'scores' parameter must be a list of columns among {columns}. "
                 f"Got {scores!r}."
             )
-        if ax is None:
-            height = 1.2 + _HEIGHT * len(scores)
-            _, axes = pyplot.subplots(
-                len(scores),
-                figsize=(7, height),
-                sharex=True,
-                squeeze=False,
-                layout="constrained",
-            )
-            self.axes_ = list(axes[:, 0])
-        else:
-            scores, self.axes_ = list(scores)[:1], [ax]
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        scores = list(scores if ax is None else scores[:1])
+        size = (7, 1.2 + _HEIGHT * len(scores))
+        self.axes_ = make_axes(self, ax, size, n_rows=len(scores))
         self.lines_ = {}
         for name, axes in zip(scores, self.axes_, strict=True):
             self._draw(axes, name)
-        last = self.axes_[-1]
-        set_labels(last, [_tick(row) for row in self.path])
-        rule = {"brier": "Brier score"}.get(self.rule, self.rule.replace("_", " "))
-        last.set_xlabel(f"penalty added to the {rule}")
+        self._label_penalties(self.axes_[-1])
         return self
-
-    def _columns(self):
-        """Return what can be drawn."""
-        return [
-            name
-            for name in self.path[0]
-            if name not in ("penalty", "value") and not name.endswith(_MARGIN)
-        ]
 
     def _draw(self, axes, name):
         """Draw one score over the penalties."""
         values = [row[name] for row in self.path]
         margins = [row.get(name + _MARGIN, math.nan) for row in self.path]
-        (self.lines_[name],) = axes.plot(values, "o-", color=_COLOUR)
-        if not all(map(math.isnan, margins)):
-            axes.axhline(values[0], color=_COLOUR, linewidth=0.8, linestyle="--")
-            axes.errorbar(
-                range(len(values)),
-                values,
-                yerr=margins,
-                fmt="none",
-                ecolor=_COLOUR,
-                elinewidth=1,
-                capsize=3,
-                alpha=0.6,
-            )
-        axes.set_ylabel(fill(self._label(name), _N_CHARACTERS))
-        axes.grid(axis="y", alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-
-    def _label(self, name):
+        has_margins = not all(map(math.isnan, margins))
+        if has_margins:
+            axes.axhline(values[0], color=COLOURS[0], linewidth=0.8, linestyle="--")
+        self.lines_[name], *_ = axes.errorbar(
+            range(len(values)),
+            values,
+            yerr=margins if has_margins else None,
+            fmt="o-",
+            color=COLOURS[0],
+            elinewidth=1,
+            capsize=3,
+        )
         names = {
             "test_score": self.scoring,
             "test_error": "test error rate",
@@ -190,13 +162,25 @@ class PenaltyPathDisplay:
         }
         label = names.get(name, name.removeprefix("test_")).replace("_", " ")
         is_loss = name.startswith("test_") and "loss" in name or "brier" in name
-        return f"negated {label}" if is_loss and "neg" not in name else label
+        label = f"negated {label}" if is_loss and "neg" not in name else label
+        axes.set_ylabel(fill(label, _N_CHARACTERS))
+        axes.grid(axis="y", alpha=0.3)
+
+    def _label_penalties(self, axes):
+        """Write the penalties below the last axes, slanted if they would collide."""
+        labels = [_tick(row) for row in self.path]
+        widths = [max(map(len, label.split("\n"))) for label in labels]
+        n_fit, style = count_characters(axes) / len(labels), {}
+        if any((a + b) / 2 + 1 > n_fit for a, b in pairwise(widths)):
+            labels = [label.replace("\n", " ") for label in labels]
+            style = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(range(len(labels)), labels, **style)
+        rule = {"brier": "Brier score"}.get(self.rule, self.rule.replace("_", " "))
+        axes.set_xlabel(f"penalty added to the {rule}")
 
 
 def _tick(row):
     name, value = row["penalty"], row["value"]
     if math.isinf(value):
         return "infinite\n(accuracy)"
-    if name in ("minimal", "paper"):
-        return f"{name}\n{value:.2g}"
-    return f"{value:.2g}"
+    return f"{name}\n{value:.2g}" if name in ("minimal", "paper") else f"{value:.2g}"

@@ -2,49 +2,54 @@
 
 import numpy as np
 
-from sklearn_superior.plotting._style import COLOURS, legend_above, set_axes, shorten
+from sklearn_superior.plotting._style import (
+    COLOURS,
+    legend_above,
+    make_axes,
+    paper,
+    shorten,
+)
 from sklearn_superior.utils._sklearn_compat import scorer_parts
 
-_LONGEST_LABEL = 60
-_LONGEST_NAME = 40
+_LONGEST_LABEL, _LONGEST_NAME = 60, 40
 
 
 class StagedSearchDisplay:
-    """Mean scores over the folds, stage by stage, and the stages that are chosen.
+    """Mean scores over the folds, stage by stage, with the selected stages.
 
-    The band around a curve is the standard error of the mean over the folds. It tells
-    how far the score of a candidate can be trusted; differences between candidates on
-    the same folds are often more certain than it suggests. The chosen stage of each
-    candidate has a marker, the best one of all a filled one.
+    The band around a curve is the standard error of the mean over the folds. It shows
+    how reliable the score of a candidate is; differences between candidates on the same
+    folds are often more certain than it suggests. A marker is the selected stage of a
+    candidate. It is filled for the best candidate.
 
     Parameters
     ----------
     stage_scores : list of ndarray of shape (n_stages, n_folds)
-        The scores of each candidate, the best one first.
+        Scores of each candidate, the best one first.
 
     best_iterations : list of int
-        The chosen stage of each candidate.
+        Selected stage of each candidate.
 
     labels : list of str
-        What each candidate is called.
+        Name of each candidate.
 
     scoring : str, default="mean score"
-        What the scores are called.
+        Name of the scores.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the curves.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     lines_ : list of matplotlib Line2D
-        The curve of each candidate.
+        Curve of each candidate.
 
     See Also
     --------
-    sklearn_superior.model_selection.StagedSearchCV : Makes the data.
+    sklearn_superior.model_selection.StagedSearchCV : Compute the data.
 
     Examples
     --------
@@ -79,10 +84,10 @@ class StagedSearchDisplay:
             A fitted search.
 
         n_candidates : int, default=3
-            How many candidates to draw, the best ones.
+            Number of candidates to draw.
 
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
@@ -106,56 +111,37 @@ class StagedSearchDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         display : StagedSearchDisplay
-            Itself.
+            The display itself.
         """
         is_new = ax is None
-        ax, self.lines_ = set_axes(self, ax, (7, 4)), []
-        for k in range(len(self.stage_scores)):
-            self._draw(k, COLOURS[k % len(COLOURS)])
+        (ax,), self.lines_ = make_axes(self, ax, (7, 4)), []
+        for k, scores in enumerate(self.stage_scores):
+            self._draw(scores, self.best_iterations[k], self.labels[k], k)
         ax.set_xlabel("stage")
         ax.set_ylabel(self.scoring)
         legend_above(ax, make_room=is_new)
-        ax.spines[["top", "right"]].set_visible(False)
         return self
 
-    def _draw(self, k, colour):
-        scores, best = self.stage_scores[k], self.best_iterations[k]
-        mean = scores.mean(axis=1)
-        (line,) = self.ax_.plot(
-            mean,
-            color=colour,
-            linewidth=2.2 if k == 0 else 1.4,
-            label=self.labels[k],
-            zorder=2.5 if k == 0 else 2,  # the best one on top
+    def _draw(self, scores, best, label, k):
+        ax, mean, colour = self.ax_, scores.mean(axis=1), COLOURS[k % len(COLOURS)]
+        width, size, fill = (2.2, 8, colour) if k == 0 else (1.4, 6, paper(ax))
+        # The best candidate is drawn on top.
+        order = 2.5 if k == 0 else 2
+        self.lines_ += ax.plot(
+            mean, color=colour, linewidth=width, label=label, zorder=order
         )
-        self.lines_.append(line)
         if scores.shape[1] > 1:
             with np.errstate(invalid="ignore"):  # infinite scores have no band
                 error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-            stages = np.arange(len(mean))
-            self.ax_.fill_between(
-                stages,
-                mean - error,
-                mean + error,
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
-        self.ax_.plot(
-            best,
-            mean[best],
-            marker="o",
-            markersize=8 if k == 0 else 6,
-            markerfacecolor=colour if k == 0 else self.ax_.get_facecolor(),
-            markeredgecolor=colour,
-            linestyle="none",
-            zorder=3,
-        )
+            band = {"color": colour, "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(range(len(mean)), mean - error, mean + error, **band)
+        marker = {"marker": "o", "markersize": size, "markerfacecolor": fill}
+        ax.plot(best, mean[best], color=colour, linestyle="none", zorder=3, **marker)
 
 
 def _label(params):
@@ -164,7 +150,7 @@ def _label(params):
 
 
 def _name_of_scorer(search):
-    """Return what the scorer that chooses is called, and whether it is negated."""
+    """Return the name of the scorer that selects, and whether it is negated."""
     scorer, name = search.scorer_, search.scoring
     if search.multimetric_:
         name, scorer = next(iter(scorer.items()))

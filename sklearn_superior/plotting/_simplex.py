@@ -1,10 +1,10 @@
-"""A scoring rule over all forecasts of three classes."""
+"""A scoring rule over the forecasts of three classes."""
 
 import numpy as np
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics._rules import find_rule
-from sklearn_superior.plotting._style import set_axes
+from sklearn_superior.plotting._style import make_axes
 
 # The corners of the triangle: the true class is on top.
 _CORNERS = np.array([[0.5, np.sqrt(3) / 2], [0.0, 0.0], [1.0, 0.0]])
@@ -12,37 +12,37 @@ _CENTRE = _CORNERS.mean(axis=0)
 
 
 class ScoringRuleDisplay:
-    """A scoring rule over all forecasts of three classes, the first of which is true.
+    """A scoring rule over the forecasts of three classes, the first of which is true.
 
-    Each point of the triangle is a forecast: the nearer to a corner, the more probable
-    its class. Darker is better. White lines part the three regions of the most probable
-    class; forecasts in the upper one are correct. Wrong forecasts that are nevertheless
-    better than some correct one are hatched: a superior rule has none of these.
+    Each point of the triangle is a forecast: the closer to a corner, the more probable
+    its class. Darker is better. White lines separate the three regions of the most
+    probable class; forecasts in the upper region are correct. Wrong forecasts that
+    score better than some correct one are hatched: a superior rule has none.
 
     Parameters
     ----------
     forecasts : ndarray of shape (n_forecasts, 3)
-        Forecasts.
+        The forecasts.
 
     losses : ndarray of shape (n_forecasts,)
-        The loss of each, if the first class is true.
+        Loss of each forecast if the first class is true.
 
     title : str, default=None
-        What to write above.
+        Title of the figure.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the triangle.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     mesh_ : matplotlib collection
         The coloured triangles.
 
     reversed_ : ndarray of bool of shape (n_forecasts,)
-        The wrong forecasts that are better than some correct one.
+        Wrong forecasts that score better than some correct one.
 
     Examples
     --------
@@ -74,16 +74,16 @@ class ScoringRuleDisplay:
         Parameters
         ----------
         rule : str, default="penalized_brier"
-            Name of the rule, as in ``"brier"`` or ``"penalized_log_loss"``.
+            Name of the rule, such as ``"brier"`` or ``"penalized_log_loss"``.
 
         resolution : int, default=120
-            Number of steps along a side.
+            Number of steps along a side of the triangle.
 
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         vmin, vmax : float, default=None
-            Losses at the ends of the colours, to draw several rules alike.
+            Losses at the ends of the colour map, to compare several rules.
 
         colorbar : bool, default=True
             Whether to draw a colour bar.
@@ -105,8 +105,8 @@ class ScoringRuleDisplay:
             **{"penalty": penalty} | options,
         )
         title = rule.replace("_", " ").replace("brier", "Brier score")
-        colours = {"vmin": vmin, "vmax": vmax, "colorbar": colorbar}
-        return cls(forecasts, losses, title=title).plot(ax=ax, **colours)
+        display = cls(forecasts, losses, title=title)
+        return display.plot(ax=ax, vmin=vmin, vmax=vmax, colorbar=colorbar)
 
     def plot(self, ax=None, *, vmin=None, vmax=None, colorbar=True):
         """Draw the rule.
@@ -114,10 +114,10 @@ class ScoringRuleDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         vmin, vmax : float, default=None
-            Losses at the ends of the colours, to draw several rules alike.
+            Losses at the ends of the colour map, to compare several rules.
 
         colorbar : bool, default=True
             Whether to draw a colour bar.
@@ -125,9 +125,9 @@ class ScoringRuleDisplay:
         Returns
         -------
         display : ScoringRuleDisplay
-            Itself.
+            The display itself.
         """
-        ax = set_axes(self, ax, (5, 4.4))
+        (ax,) = make_axes(self, ax, (5, 4.4))
         x, y = (self.forecasts @ _CORNERS).T
         top = np.quantile(self.losses, 0.98) if vmax is None else vmax
         self.mesh_ = ax.tripcolor(
@@ -162,7 +162,7 @@ class ScoringRuleDisplay:
 
 
 def _make_forecasts(resolution):
-    """Return a grid of forecasts."""
+    """Return a grid of forecasts over the simplex."""
     steps = np.arange(resolution + 1)
     grid = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
     grid = grid[grid.sum(axis=1) <= resolution]

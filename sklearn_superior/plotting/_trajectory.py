@@ -6,12 +6,11 @@ from sklearn_superior.plotting._style import (
     COLOURS,
     ink,
     legend_above,
+    make_axes,
     paper,
-    set_axes,
 )
-from sklearn_superior.utils._optional import import_optional
 
-# The forms of a rule share a colour, and differ by the line and the marker.
+# The forms of a rule share a colour, and differ in line and marker.
 _COLOURS = dict(zip(("brier", "log_loss", "spherical"), COLOURS, strict=False))
 _FORMS = {
     "refined_penalized_": ("-.", "D"),
@@ -22,31 +21,31 @@ _FORMS = {
 _OTHER_LINES = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
 _LARGE, _SMALL, _TINY = 8, 4.5, 4  # sizes of markers, in points
 _MARGIN = 0.05  # below and above the range of the finite scores
-_NEAR = 0.05  # scaled scores that are closer than a marker is high
+_NEAR = 0.05  # markers at closer scores, on the scale of the figure, would overlap
 
 
 class StoppingTrajectoryDisplay:
-    """Scores on validation data over the stages of training, and what they choose.
+    """Validation scores over the stages of training, and the selected stages.
 
-    Every curve is scaled to its own range, so that shapes and best points compare. An
-    infinite score, such as the log loss of a true class without probability, is at the
-    edge of the axes, and a missing one is a gap. A filled marker is the stage with the
-    best score (the checkpoint, CP), a hollow one the choice of early stopping (ES).
-    Where several rules choose the same stage, their markers are stacked. The legend
-    shows the correlation with the target over all stages. Of several trainings the
-    curves are thin, with the checkpoint of each, and their mean is thick; the
-    correlation is the mean.
+    Every curve is scaled to its own range, so that shapes and best stages can be
+    compared. An infinite score, such as the log loss of a true class with probability
+    0, is at the edge of the axes, and a missing score is a gap. A filled marker is the
+    stage with the best score (the checkpoint, CP), a hollow marker the stage selected
+    by early stopping (ES). Markers of rules that select the same stage are stacked. The
+    legend shows the correlation with the target over all stages. For several trainings,
+    the curves and checkpoints of each are drawn thinly, and their mean is thick; the
+    correlation is averaged.
 
     Parameters
     ----------
     trajectory : sklearn_superior.model_selection.Trajectory or list of them
-        The scores of one training, or of several with the same number of stages.
+        Scores of one training, or of several with the same number of stages.
 
     rules : list of str
         The rules to draw.
 
     scoring : str, default="target"
-        What the target is called.
+        Name of the target.
 
     n_iter_no_change : int, default=10
         Patience of early stopping.
@@ -57,18 +56,18 @@ class StoppingTrajectoryDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the curves.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     lines_ : dict of str to matplotlib Line2D
-        The curve of each rule, and of ``"target"``.
+        Curve of each rule, and of ``"target"``.
 
     See Also
     --------
-    sklearn_superior.model_selection.compare_stopping_rules : Makes the data.
-    sklearn_superior.model_selection.Trajectory.from_estimator : Scores the stages of a
+    sklearn_superior.model_selection.compare_stopping_rules : Compute the data.
+    sklearn_superior.model_selection.Trajectory.from_estimator : Score the stages of a
         fitted ensemble.
 
     Examples
@@ -105,34 +104,32 @@ class StoppingTrajectoryDisplay:
             Result of `compare_stopping_rules`.
 
         fold : int or "all", default=0
-            Which training; with ``"all"`` those of all folds and repeats.
+            Fold of the training; ``"all"`` draws all folds and repeats.
 
         repeat : int, default=0
-            Which training of the fold.
+            Repeat of the training.
 
         rules : list of str, default=None
-            The rules to draw. None is all.
+            The rules to draw. If None, all rules are drawn.
 
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         display : StoppingTrajectoryDisplay
         """
-        found = [
-            trajectory
-            for trajectory in comparison.trajectories
-            if fold == "all" or (trajectory.fold, trajectory.repeat) == (fold, repeat)
-        ]
-        if not found:
-            units = [(t.fold, t.repeat) for t in comparison.trajectories]
-            raise ValueError(
-                f"fold and repeat must be one of {units}, or fold must be 'all'. Got "
-                f"({fold!r}, {repeat})."
-            )
+        units = [(t.fold, t.repeat) for t in comparison.trajectories]
+        trajectories = list(comparison.trajectories)
+        if fold != "all":
+            if (fold, repeat) not in units:
+                raise ValueError(
+                    f"fold and repeat must be one of {units}, or fold must be 'all'. "
+                    f"Got ({fold!r}, {repeat})."
+                )
+            trajectories = trajectories[units.index((fold, repeat))]
         display = cls(
-            found if fold == "all" else found[0],
+            trajectories,
             comparison.rules if rules is None else rules,
             scoring=comparison.scoring,
             n_iter_no_change=comparison.n_iter_no_change,
@@ -146,138 +143,114 @@ class StoppingTrajectoryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         display : StoppingTrajectoryDisplay
-            Itself.
+            The display itself.
         """
         is_new = ax is None
-        ax, self.lines_ = set_axes(self, ax, (7, 4)), {}
+        (ax,) = make_axes(self, ax, (7, 4))
+        self.lines_, self._stacks = {}, {}
         several = isinstance(self.trajectory, list | tuple)
-        self._trajectories = list(self.trajectory) if several else [self.trajectory]
+        trajectories = list(self.trajectory) if several else [self.trajectory]
+        sizes = (
+            {"CP": _LARGE, "ES": _SMALL} if len(trajectories) == 1 else {"CP": _TINY}
+        )
+        step = sizes["CP"] + 1
         rules = [rule for rule in self.rules if rule != "last"]  # which has no score
-        looks = {name: (*look, 1.6, self._label(name)) for name, look in _looks(rules)}
-        looks["target"] = (ink(ax), "-", "o", 2.4, self.scoring)
+        looks = _looks(rules) | {"target": (ink(ax), "-", "o")}
         for name, look in looks.items():
-            self._draw(name, *look)
-        height = self._mark_choices(looks) * (self._marker_size("CP") + 1)  # in points
-        self._explain_markers()
+            self._draw_curve(name, trajectories, *look)
+            for trajectory in trajectories:
+                for selection, size in sizes.items():
+                    self._mark_choice(name, trajectory, selection, size, step, *look)
+        self._explain_markers(sizes)
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score,\nscaled to its range")
-        ax.set_ylim(-_MARGIN, max(1.1, 1.03 + 0.006 * height))
+        highest = step * max((len(s) for _, s in self._stacks.values()), default=0)
+        ax.set_ylim(-_MARGIN, max(1.1, 1.03 + 0.006 * highest))
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         legend_above(ax, make_room=is_new)
-        ax.spines[["top", "right"]].set_visible(False)
         return self
 
-    def _explain_markers(self):
-        """Put the markers into the legend, without drawing them."""
-        style = {"marker": "o", "linestyle": "none", "color": "grey"}
-        if len(self._trajectories) > 1:
-            label = "best stage of a fold (CP)"
-            self.ax_.plot([], [], markersize=_TINY, label=label, **style)
-            return
-        self.ax_.plot([], [], markersize=_LARGE, label="best stage (CP)", **style)
-        self.ax_.plot(
-            [],
-            [],
-            markersize=_SMALL,
-            markerfacecolor=paper(self.ax_),
-            label="early stopping (ES)",
-            **style,
-        )
-
-    def _label(self, rule):
-        found = np.array([t.correlation(rule) for t in self._trajectories])
-        r = found[np.isfinite(found)].mean() if np.isfinite(found).any() else np.nan
-        return f"{rule.replace('_', ' ')} (r = {r:.2f})"
-
-    def _draw(self, name, colour, line, marker, width, label):
-        """Draw the curve of a score; its marker is in the legend only."""
-        curves = [_scale(t.validation[name]) for t in self._trajectories]
+    def _draw_curve(self, name, trajectories, colour, line, marker):
+        curves = [_scale(t.validation[name]) for t in trajectories]
         if len(curves) > 1:
             self.ax_.plot(np.transpose(curves), color=colour, linewidth=0.6, alpha=0.35)
+        width, label = 2.4, self.scoring
+        if name != "target":
+            found = [t.correlation(name) for t in trajectories]
+            r = np.ma.masked_invalid(found).mean()
+            r = np.nan if r is np.ma.masked else r
+            width, label = 1.6, f"{name.replace('_', ' ')} (r = {r:.2f})"
         (self.lines_[name],) = self.ax_.plot(
-            # Unlike nanmean, without a warning of stages without any score.
+            # Unlike nanmean, does not warn about stages without any score.
             np.ma.masked_invalid(curves).mean(axis=0).filled(np.nan),
             linestyle=line,
             marker=marker,
-            markevery=[],
+            markevery=[],  # the marker is for the legend only
             markersize=_TINY,
             color=colour,
             linewidth=width,
             label=label,
         )
 
-    def _mark_choices(self, looks):
-        """Mark what each score chooses; return the height of the largest stack.
+    def _mark_choice(self, name, trajectory, selection, size, step, colour, _, marker):
+        """Mark the stage that a score selects.
 
-        Markers that would hide each other are stacked, in the order of the scores: the
-        stage stays exact, and above the best scores there is room.
+        Markers that would hide each other are stacked: the stage stays exact, and there
+        is room above the best scores.
         """
-        stacks = {}  # the place of the lowest marker, and the scores that choose it
-        for name, selection, stage, height in self._choices(looks):
-            near = stage, round(height / _NEAR)
-            place, stack = stacks.setdefault(near, ((stage, height), []))
-            if name not in stack:
-                stack.append(name)
-            colour, _, marker, *_ = looks[name]
-            self.ax_.plot(
-                *place,
-                marker=marker,
-                markersize=self._marker_size(selection),
-                markerfacecolor=colour if selection == "CP" else paper(self.ax_),
-                markeredgecolor=colour,
-                linestyle="none",
-                zorder=3,
-                transform=self._shifted(stack.index(name)),
-            )
-        return max((len(stack) for _, stack in stacks.values()), default=0)
+        from matplotlib.transforms import offset_copy
 
-    def _choices(self, looks):
-        """Yield each score, the selection, its stage and the height of the curve."""
-        is_single = len(self._trajectories) == 1
         options = {"n_iter_no_change": self.n_iter_no_change, "tol": self.tol}
-        for name in looks:
-            for trajectory in self._trajectories:
-                curve = _scale(trajectory.validation[name])
-                for selection in ("CP", "ES") if is_single else ("CP",):
-                    stage, _ = trajectory.choose(name, selection, **options)
-                    if stage is not None:
-                        yield name, selection, stage, float(curve[stage])
-
-    def _marker_size(self, selection):
-        is_single = len(self._trajectories) == 1
-        return {"CP": _LARGE, "ES": _SMALL}[selection] if is_single else _TINY
-
-    def _shifted(self, n_below):
-        """Return the transform of a marker that stands above so many others."""
-        transforms = import_optional(
-            "matplotlib.transforms", caller=type(self).__name__, extra="plot"
+        stage, _ = trajectory.choose(name, selection, **options)
+        if stage is None:
+            return
+        height = float(_scale(trajectory.validation[name])[stage])
+        near = stage, round(height / _NEAR)
+        place, stack = self._stacks.setdefault(near, ((stage, height), []))
+        if name not in stack:
+            stack.append(name)
+        points = step * stack.index(name)
+        self.ax_.plot(
+            *place,
+            marker=marker,
+            markersize=size,
+            markerfacecolor=colour if selection == "CP" else paper(self.ax_),
+            markeredgecolor=colour,
+            linestyle="none",
+            zorder=3,
+            transform=offset_copy(
+                self.ax_.transData, self.ax_.figure, y=points, units="points"
+            ),
         )
-        points = n_below * (self._marker_size("CP") + 1)
-        return transforms.offset_copy(
-            self.ax_.transData, self.ax_.figure, y=points, units="points"
-        )
+
+    def _explain_markers(self, sizes):
+        """Add the markers to the legend, without drawing them."""
+        style = {"marker": "o", "linestyle": "none", "color": "grey"}
+        label = "best stage (CP)" if "ES" in sizes else "best stage of a fold (CP)"
+        self.ax_.plot([], [], markersize=sizes["CP"], label=label, **style)
+        if "ES" in sizes:
+            style |= {"markersize": _SMALL, "markerfacecolor": paper(self.ax_)}
+            self.ax_.plot([], [], label="early stopping (ES)", **style)
 
 
 def _looks(rules):
-    """Return the colour, line and marker of each rule: no two have all in common."""
-    looks, others = {}, []
+    """Return colour, line and marker of each rule, all of them different."""
+    looks, n_others, free = {}, 0, COLOURS[len(_COLOURS) :]
     for rule in rules:
         form = next(form for form in _FORMS if rule.startswith(form))
         plain = rule.removeprefix(form)
         if plain in _COLOURS:
             looks[rule] = _COLOURS[plain], *_FORMS[form]
         else:
-            others.append(rule)
-    free = COLOURS[len(_COLOURS) :]
-    for k, rule in enumerate(others):
-        number, colour = divmod(k, len(free))
-        looks[rule] = free[colour], *_OTHER_LINES[number % len(_OTHER_LINES)]
-    return [(rule, looks[rule]) for rule in rules]
+            line, colour = divmod(n_others, len(free))
+            looks[rule] = free[colour], *_OTHER_LINES[line % len(_OTHER_LINES)]
+            n_others += 1
+    return looks
 
 
 def _scale(scores):

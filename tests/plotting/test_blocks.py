@@ -86,6 +86,25 @@ def test_names_of_groups_do_not_run_into_each_other(names, sizes):
     assert boxes[-1].x1 <= display.figure_.bbox.width
 
 
+@pytest.mark.parametrize("width", [4, 8])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_legend_is_not_cut_off_nor_drawn_over_names(width, grouped):
+    groups = np.repeat(["left", "right"], 25) if grouped else None
+    _, ax = pyplot.subplots(figsize=(width, 3))
+    for given in (ax, None):
+        display = HBlockDisplay.from_splitter(
+            HBlockSplit(5, gap=1), np.zeros(50), groups=groups, ax=given
+        )
+        display.figure_.draw_without_rendering()
+        legend = display.ax_.get_legend().get_window_extent()
+        figure = display.figure_.bbox
+        assert 0 <= legend.x0 < legend.x1 <= figure.width
+        assert legend.y1 <= figure.height
+        for top in display.ax_.child_axes:
+            names = [text.get_window_extent() for text in top.get_xticklabels()]
+            assert max(box.y1 for box in names) <= legend.y0
+
+
 def test_short_names_are_written_in_full():
     groups = np.repeat(["left", "right"], 25)
     display = HBlockDisplay.from_splitter(HBlockSplit(5), groups, groups=groups)

@@ -1,5 +1,6 @@
 """What the displays share."""
 
+import numpy as np
 import pytest
 
 from sklearn_superior.plotting._style import COLOURS, ink, paper, shorten
@@ -30,6 +31,16 @@ def test_text_and_lines_are_seen_in_any_style(style):
     assert contrast(ink(ax), paper(ax)) > 4.5
     for colour in COLOURS:
         assert contrast(colour, paper(ax)) > 1.8
+
+
+def test_colours_are_told_apart():
+    from matplotlib.colors import rgb_to_hsv, to_rgb
+
+    found = np.array([rgb_to_hsv(to_rgb(colour)) for colour in COLOURS])
+    for k, (hue, _, value) in enumerate(found):
+        for other in found[:k]:
+            apart = abs(hue - other[0])
+            assert min(apart, 1 - apart) > 0.05 or abs(value - other[2]) > 0.2
 
 
 def test_long_text_is_shortened_in_the_middle():
