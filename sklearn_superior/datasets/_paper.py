@@ -55,17 +55,14 @@ class PaperDataset:
         return {self.label_of(Path(path)) for path in AUTHORS_FILES[self.name]}
 
 
-_DATASETS = [
-    PaperDataset(
-        name,
-        **{
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in facts.items()
-            if key != "files"
-        },
-    )
-    for name, facts in MANIFEST["datasets"].items()
-]
+def _make_record(name, facts):
+    """Return a record, in which lists become tuples, without the files."""
+    facts = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
+    del facts["files"]
+    return PaperDataset(name, **facts)
+
+
+_DATASETS = [_make_record(*item) for item in MANIFEST["datasets"].items()]
 
 
 def list_paper_datasets():

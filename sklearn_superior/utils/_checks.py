@@ -1,7 +1,7 @@
-"""Checks of labels, weights, groups and parameter names, the same for all estimators.
+"""Validation of labels, weights, groups and parameter names for all estimators.
 
-`sklearn_superior.metrics` has checks of its own: its labels may also be a one-hot
-matrix or an array of another library.
+`sklearn_superior.metrics` has its own checks: its labels may also be a one-hot matrix
+or an array of another library.
 """
 
 from dataclasses import dataclass
@@ -27,16 +27,12 @@ class Rows:
 
     def take(self, rows):
         """Return some of the rows."""
-        weight = self.sample_weight
-        return Rows(
-            take_rows(self.X, rows),
-            self.y[rows],
-            None if weight is None else weight[rows],
-        )
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return Rows(take_rows(self.X, rows), self.y[rows], weight)
 
 
 def check_column(values, name):
-    """Return a 1-D array whose values are of one type and none of them missing."""
+    """Return a 1-D array after checking that it has one type and no missing values."""
     if values.dtype.kind == "O":
         _check_objects(values, name)
     if values.dtype.kind in "mM" and np.isnat(values).any():
@@ -49,7 +45,7 @@ def _check_objects(values, name):
     try:
         distinct = set(values.tolist())
     except TypeError as exc:
-        raise ValueError(f"{name} must hold numbers or text: {exc}.") from exc
+        raise ValueError(f"{name} must hold numbers or strings: {exc}.") from exc
     for value in distinct:
         if is_missing(value):
             raise ValueError(f"{name} must not contain missing values. Got {value!r}.")
@@ -63,7 +59,7 @@ def _check_objects(values, name):
 
 
 def is_missing(value):
-    """Tell whether a value is None, NaN, or the missing value of pandas."""
+    """Return whether a value is None, NaN, or the missing value of pandas."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA is neither equal nor unequal to itself
@@ -71,7 +67,7 @@ def is_missing(value):
 
 
 def check_labels(y, name="y"):
-    """Return labels as a 1-D array, or say what is wrong with them."""
+    """Return labels as a 1-D array, or raise an informative error."""
     if y is None:
         raise ValueError(
             f"fit requires {name} to be passed, but the target {name} is None."
@@ -82,7 +78,7 @@ def check_labels(y, name="y"):
 
 
 def check_weights(sample_weight, y, name="sample_weight"):
-    """Return weights as an array of floats, or say what is wrong with them."""
+    """Return weights as an array of floats, or raise an informative error."""
     if sample_weight is None:
         return None
     weight = read_numbers(sample_weight, name).astype(np.float64)
@@ -97,19 +93,19 @@ def check_weights(sample_weight, y, name="sample_weight"):
 
 
 def with_mean_one(weight):
-    """Return weights with the mean 1 over the positive ones; None as it is.
+    """Scale weights to a mean of 1 over the positive ones; return None as it is.
 
-    Scores and temperatures see weights so: a prior is weighed against their sum, and
-    their scale means nothing.
+    Scores and temperatures use such weights: the prior of a temperature is weighed
+    against their sum, so that their scale must not matter.
     """
     if weight is None or not np.max(weight, initial=0) > 0:
         return weight
-    weight = weight / weight.max()  # first, for a sum may overflow
+    weight = weight / weight.max()  # first, because a sum may overflow
     return weight / weight[weight > 0].mean()
 
 
 def check_groups(groups, X):
-    """Return the groups of the rows of `X` as a 1-D array; None if there are none."""
+    """Return groups as a 1-D array with a value for each row of `X`, or None."""
     if groups is None:
         return None
     groups = read_array(groups, "groups")
@@ -120,32 +116,30 @@ def check_groups(groups, X):
 
 
 def check_target(y, sample_weight=None, n_least=2):
-    """Check labels and weights; return labels, weights and the classes."""
+    """Return checked labels and weights, and the classes."""
     y = check_labels(y)
     weight = check_weights(sample_weight, y)
     classes = np.unique(y)
     present = classes if weight is None else np.unique(y[weight > 0])
     if len(present) < n_least:
         raise ValueError(
-            f"y must hold at least {n_least} classes with positive weight. "
+            f"y must have at least {n_least} classes with positive weight. "
             f"Got {len(present)} class: {present.tolist()}."
         )
     return y, weight, classes
 
 
-# Of the number of stages without improvement.
-PATIENCE = dict.fromkeys(
-    ("patience", "early_stopping_rounds"), "the patience is n_iter_no_change="
-)
+# What other libraries call `n_iter_no_change`.
+PATIENCE = dict.fromkeys(("patience", "early_stopping_rounds"), "use n_iter_no_change=")
 
 
 def says_instead(**hints):
-    """Let a function, or a class by its `__init__`, answer to names that it has not.
+    """Decorate a function or an `__init__` with hints for names from other libraries.
 
     Parameters
     ----------
     **hints : str
-        For each name, what to use instead.
+        Maps each name to what to use instead.
     """
 
     def decorate(function):

@@ -1,10 +1,10 @@
-"""Optional dependencies: imported on use, with an error that says how to get them."""
+"""Optional dependencies, imported on use."""
 
 from importlib import import_module
 
 
 def import_optional(name, *, caller, extra):
-    """Import module `name`, or explain which extra brings it.
+    """Import a module, or explain how to install it.
 
     Parameters
     ----------
@@ -12,10 +12,10 @@ def import_optional(name, *, caller, extra):
         Module to import, for example ``"torch"``.
 
     caller : str
-        What needs it, as the user knows it, for example ``"CNNClassifier"``.
+        Public name that requires it, for example ``"CNNClassifier"``.
 
     extra : str
-        The extra of this distribution that installs it.
+        Extra of this package that installs it.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def import_optional(name, *, caller, extra):
     except ModuleNotFoundError as exc:
         package = name.partition(".")[0]
         if exc.name is None or exc.name.partition(".")[0] != package:
-            raise  # it is installed, but one of its own imports is missing
+            raise  # installed, but one of its own dependencies is missing
         raise ImportError(
             f"{caller} needs {package}, which is not installed. "
             f'Install it with `pip install "sklearn-superior[{extra}]"`.'

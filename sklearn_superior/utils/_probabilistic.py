@@ -1,4 +1,4 @@
-"""Classifiers whose predictions all follow from their probabilities."""
+"""Classifiers whose predictions follow from their probabilities."""
 
 from collections.abc import Sized
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 @contextmanager
 def all_or_nothing(classifier):
-    """Leave a classifier as it was before, if the fit in this context fails."""
+    """Restore a classifier if the fit in this context fails."""
     before = dict(vars(classifier))
     for name in ("estimator_", "temperature_"):
         vars(classifier).pop(name, None)
@@ -23,10 +23,10 @@ def all_or_nothing(classifier):
 
 
 class ProbabilisticMixin:
-    """Adds `predict` and `predict_log_proba` to a classifier with `predict_proba`."""
+    """Mixin that adds `predict` and `predict_log_proba` to `predict_proba`."""
 
     def predict_log_proba(self, X):
-        """Return the logarithms of the probabilities of the classes.
+        """Predict logarithms of class probabilities.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class ProbabilisticMixin:
             return np.log(self.predict_proba(X))
 
     def predict(self, X):
-        """Return the most probable classes.
+        """Predict the most probable classes.
 
         Parameters
         ----------
@@ -57,17 +57,17 @@ class ProbabilisticMixin:
 
 
 class WrapperMixin(ProbabilisticMixin):
-    """Also checks the data and says what it may be, by the `estimator` inside."""
+    """Mixin for wrappers, which accept the data that their `estimator` accepts."""
 
     def _remember_features(self, X, y):
-        """Set the number and the names of the features, if the data has any."""
+        """Set the number and the names of the features, if the data has features."""
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
         if _has_features(X):
             validate_data(self, X, y, skip_check_array=True)
 
     def _check_rows(self, X):
-        """Raise an error unless `X` has the features of the data of `fit`."""
+        """Raise an error unless `X` has the features seen in `fit`."""
         if not hasattr(self, "n_features_in_"):  # text, for example
             return
         if getattr(X, "ndim", 2) == 1:
@@ -87,7 +87,7 @@ class WrapperMixin(ProbabilisticMixin):
 
 
 def _has_features(X):
-    """Tell whether data has columns: text has none, and lists of tokens have not."""
+    """Return whether data has columns: texts and lists of tokens have none."""
     if not isinstance(X, list | tuple):
         return getattr(X, "ndim", 2) != 1
     if not all(isinstance(row, Sized) and not isinstance(row, str) for row in X):

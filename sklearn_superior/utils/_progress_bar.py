@@ -1,21 +1,21 @@
-"""Progress of long work, on standard error."""
+"""Progress of long-running work, on standard error."""
 
 import sys
 from importlib.util import find_spec
 
 
 class Meter:
-    """Shows how much of some work is done.
+    """Progress meter.
 
-    On a terminal this is a bar if tqdm is installed, else a line for each tenth.
+    Shows a bar on a terminal if tqdm is installed, and otherwise a line for each tenth.
 
     Parameters
     ----------
     n_all : int
-        How much there is to do.
+        Total number of units.
 
     task, unit : str
-        What is done, and what is counted.
+        Name of the work and of its units.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Meter:
             self._bar = tqdm(desc=task, total=n_all, unit=f" {unit}")
 
     def advance(self, n=1):
-        """Report that so much more is done."""
+        """Report `n` more units."""
         before, self._n_done = self._n_done, self._n_done + n
         if self._bar is not None:
             self._bar.update(n)
@@ -52,7 +52,7 @@ class Meter:
 
 
 def with_progress(results, *, n_all, task, unit):
-    """Yield the results, and show how many there are.
+    """Yield results, and show the progress.
 
     Examples
     --------

@@ -1,16 +1,16 @@
-"""Warnings that point at the user's line, however deep they arise."""
+"""Warnings that point at the user's line, however deep the call is."""
 
 import sys
 import warnings
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 
-# Frames of these modules are passed over: ours, and the wrappers around `fit`.
+# Frames of these modules are skipped: ours, and the wrappers around `fit`.
 _INSIDE = ("sklearn_superior.", "sklearn.base", "sklearn.callback", "contextlib")
 
 
 def warn(message, category=UserWarning):
-    """Warn at the line outside of this package from which the call came."""
+    """Warn at the line outside this package that made the call."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         frame, level = frame.f_back, level + 1
@@ -19,11 +19,10 @@ def warn(message, category=UserWarning):
 
 @contextmanager
 def ignored_warnings(message="", category=Warning):
-    """Ignore warnings in this context, if it is in the main thread.
+    """Ignore warnings in this context, in the main thread only.
 
-    The filters are those of the whole process. Threads that leave such contexts in the
-    order in which they came leave the filters of the first one for good, also if the
-    other context is that of another library.
+    Warning filters are global. If two threads leave such contexts in the order in which
+    they entered them, the filters of the first one remain for good.
     """
     if current_thread() is not main_thread():
         yield

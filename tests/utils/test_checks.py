@@ -65,7 +65,7 @@ def test_bad_weights_are_reported(weight, message):
         (np.array(["2026", "NaT", "2027"], "datetime64[Y]"), "missing values. Got NaT"),
         (pd.Categorical(["a", "b", None]), "groups must not contain missing values"),
         (np.array([1, "a", 2], dtype=object), "Got values of int and str"),
-        (np.array([{}, {}, {}], dtype=object), "groups must hold numbers or text"),
+        (np.array([{}, {}, {}], dtype=object), "groups must hold numbers or strings"),
     ],
 )
 def test_bad_groups_are_reported(groups, message):
