@@ -15,24 +15,19 @@ from sklearn_superior.early_stopping._holdout import (
 from sklearn_superior.utils._checks import Rows, check_target
 from sklearn_superior.utils._sklearn_compat import Interval, StrOptions
 
-_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
-_CONSTRAINTS = STOPPING_CONSTRAINTS | {
-    "kernel_size": _AT_LEAST_ONE,
-    "hidden": _AT_LEAST_ONE,
-    "batch_size": _AT_LEAST_ONE,
-    "max_iter": _AT_LEAST_ONE,
+_SIZES = ("kernel_size", "hidden", "batch_size", "max_iter")
+_FLAGS = ("early_stopping", "standardize", "amp", "compile", "warm_start")
+_CONSTRAINTS = {
+    **STOPPING_CONSTRAINTS,
+    **dict.fromkeys(_SIZES, [Interval(Integral, 1, None, closed="left")]),
+    **dict.fromkeys(_FLAGS, ["boolean"]),
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "loss": [StrOptions({"log_loss", "brier"})],
     "optimizer": [StrOptions({"adam", "nadam", "sgd"})],
     "module": [callable, None],  # a network is callable, too
-    "early_stopping": ["boolean"],
-    "standardize": ["boolean"],
     "class_weight": [dict, str, None],
-    "amp": ["boolean"],
-    "compile": ["boolean"],
-    "warm_start": ["boolean"],
     "n_jobs": [Integral, None],
 }
 # Values that are converted at once, so that the data is never copied as a whole.
@@ -46,12 +41,11 @@ def check_params(model):
         raise ValueError(
             "calibration='temperature' needs validation data: set early_stopping=True."
         )
-    channels = model.channels
-    is_sequence = hasattr(channels, "__iter__") and len(list(channels)) > 0
-    if not (is_sequence and all(isinstance(k, Integral) and k > 0 for k in channels)):
+    channels = np.array(model.channels)
+    if channels.dtype.kind not in "iu" or channels.ndim != 1 or channels.min() < 1:
         raise ValueError(
             "The 'channels' parameter must be a non-empty tuple of positive ints. "
-            f"Got {channels!r}."
+            f"Got {model.channels!r}."
         )
 
 

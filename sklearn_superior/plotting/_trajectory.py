@@ -18,7 +18,7 @@ _FORMS = {
     "penalized_": ("-", "s"),
     "": ("--", "o"),
 }
-_OTHER_LINES = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
+_OTHER_FORMS = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
 _LARGE, _SMALL, _TINY = 8, 4.5, 4  # sizes of markers, in points
 _MARGIN = 0.05  # below and above the range of the finite scores
 _NEAR = 0.05  # markers at closer scores, on the scale of the figure, would overlap
@@ -155,9 +155,8 @@ class StoppingTrajectoryDisplay:
         self.lines_, self._stacks = {}, {}
         several = isinstance(self.trajectory, list | tuple)
         trajectories = list(self.trajectory) if several else [self.trajectory]
-        sizes = (
-            {"CP": _LARGE, "ES": _SMALL} if len(trajectories) == 1 else {"CP": _TINY}
-        )
+        is_single = len(trajectories) == 1
+        sizes = {"CP": _LARGE, "ES": _SMALL} if is_single else {"CP": _TINY}
         step = sizes["CP"] + 1
         rules = [rule for rule in self.rules if rule != "last"]  # which has no score
         looks = _looks(rules) | {"target": (ink(ax), "-", "o")}
@@ -181,9 +180,8 @@ class StoppingTrajectoryDisplay:
             self.ax_.plot(np.transpose(curves), color=colour, linewidth=0.6, alpha=0.35)
         width, label = 2.4, self.scoring
         if name != "target":
-            found = [t.correlation(name) for t in trajectories]
-            r = np.ma.masked_invalid(found).mean()
-            r = np.nan if r is np.ma.masked else r
+            found = np.ma.masked_invalid([t.correlation(name) for t in trajectories])
+            r = np.nan if found.mask.all() else found.mean()
             width, label = 1.6, f"{name.replace('_', ' ')} (r = {r:.2f})"
         (self.lines_[name],) = self.ax_.plot(
             # Unlike nanmean, does not warn about stages without any score.
@@ -214,18 +212,16 @@ class StoppingTrajectoryDisplay:
         place, stack = self._stacks.setdefault(near, ((stage, height), []))
         if name not in stack:
             stack.append(name)
-        points = step * stack.index(name)
-        self.ax_.plot(
+        ax, up = self.ax_, {"y": step * stack.index(name), "units": "points"}
+        ax.plot(
             *place,
             marker=marker,
             markersize=size,
-            markerfacecolor=colour if selection == "CP" else paper(self.ax_),
+            markerfacecolor=colour if selection == "CP" else paper(ax),
             markeredgecolor=colour,
             linestyle="none",
             zorder=3,
-            transform=offset_copy(
-                self.ax_.transData, self.ax_.figure, y=points, units="points"
-            ),
+            transform=offset_copy(ax.transData, ax.figure, **up),
         )
 
     def _explain_markers(self, sizes):
@@ -248,7 +244,7 @@ def _looks(rules):
             looks[rule] = _COLOURS[plain], *_FORMS[form]
         else:
             line, colour = divmod(n_others, len(free))
-            looks[rule] = free[colour], *_OTHER_LINES[line % len(_OTHER_LINES)]
+            looks[rule] = free[colour], *_OTHER_FORMS[line % len(_OTHER_FORMS)]
             n_others += 1
     return looks
 
