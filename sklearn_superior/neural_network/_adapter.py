@@ -81,9 +81,10 @@ class CNNStages(Checkpointed, Stages):
             self._begin(X, y, sample_weight)
         torch_side, trainer = torch_trainer(), self.trainer
         if X_val is not None:
-            X_val = check_windows(
-                self.estimator, X_val, shape=self.encoding.shape, name="X_val"
-            )
+            if not self._checked:
+                X_val = check_windows(
+                    self.estimator, X_val, shape=self.encoding.shape, name="X_val"
+                )
             (X_val,) = trainer.place(self.encoding.transform(X_val))
         with torch_side.use_threads(self.estimator.n_jobs):
             for epoch in range(self.n_done, self.n_stages):
