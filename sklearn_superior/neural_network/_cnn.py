@@ -74,10 +74,12 @@ class CNNClassifier(
         kept.
 
     scoring : str, callable or None, default=None
-        The scorer that selects the epoch; greater is better. None is the penalized
-        Brier score. A scorer can only use the predictions for the whole validation set.
+        The scorer that selects the epoch; greater is better. None is the refined log
+        loss, ``"neg_refined_log_loss"``. Use ``scoring="neg_penalized_brier_score"``
+        for the penalized Brier score of the paper. A scorer can only use the
+        predictions for the whole validation set.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Number of epochs without improvement after which training stops.
 
     tol : float, default=0.0
@@ -98,9 +100,9 @@ class CNNClassifier(
         Whether to recalibrate the probabilities of the kept epoch by the temperature
         that fits the validation set best, see
         :func:`~sklearn_superior.metrics.fit_temperature`. ``"auto"`` does so if
-        `scoring` is a refined rule, ``"temperature"`` always, and None never. The
-        predicted classes do not change. Without early stopping there is no
-        recalibration.
+        `scoring` is a refined rule, such as the default, ``"temperature"`` always, and
+        None never. The predicted classes do not change. Without early stopping there is
+        no recalibration.
 
     standardize : bool, default=True
         Whether to scale each channel to mean 0 and variance 1 on the training set. A
@@ -249,7 +251,7 @@ class CNNClassifier(
         max_iter=100,
         early_stopping=True,
         scoring=None,
-        n_iter_no_change=10,
+        n_iter_no_change=20,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,

@@ -47,7 +47,7 @@ class StoppingTrajectoryDisplay:
     scoring : str, default="target"
         Name of the target.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Patience of early stopping.
 
     tol : float, default=0.0
@@ -86,7 +86,7 @@ class StoppingTrajectoryDisplay:
     """
 
     def __init__(
-        self, trajectory, rules, *, scoring="target", n_iter_no_change=10, tol=0.0
+        self, trajectory, rules, *, scoring="target", n_iter_no_change=20, tol=0.0
     ):
         self.trajectory = trajectory
         self.rules = list(rules)

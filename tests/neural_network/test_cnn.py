@@ -98,9 +98,7 @@ def test_the_best_epoch_is_restored_exactly(data, patience, scoring):
     assert model.best_iteration_ == np.argmax(scores)
     assert model.best_score_ == scores.max()
     # The shipped probabilities of a refined rule are scored as they are.
-    scorer = get_scorer(
-        (scoring or "neg_penalized_brier_score").replace("refined_", "")
-    )
+    scorer = get_scorer((scoring or "neg_refined_log_loss").replace("refined_", ""))
     np.testing.assert_allclose(scorer(model, X_val, y_val), model.best_score_)
     assert model.n_iter_ == len(scores) == min(12, model.best_iteration_ + patience + 1)
 

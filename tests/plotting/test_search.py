@@ -24,7 +24,7 @@ def search(**options):
 
 
 def test_the_best_candidates_with_their_chosen_stages():
-    found = search()
+    found = search(scoring="neg_refined_log_loss")
     display = found.plot()
     order = np.argsort(found.cv_results_["rank_test_score"])
     assert len(display.lines_) == 3
@@ -43,7 +43,7 @@ def test_the_best_candidates_with_their_chosen_stages():
     scores = found.stage_scores_[order[0]]
     error = scores[0].std(ddof=1) / np.sqrt(3)
     assert band[:, 1].max() >= scores[0].mean() + error - 1e-12
-    name = "refined penalized log loss, negative"
+    name = "refined log loss, negative"
     assert display.ax_.get_ylabel() == f"{name}\n(mean of 3 folds)"
 
 
