@@ -34,11 +34,11 @@ EXPECTED_FAILURES = {
 
 
 SEARCHES = [
-    StagedSearchCV(INNER[0], {"max_depth": [1, 2]}, cv=3),
-    StagedSearchCV(INNER[0], cv=3, scoring="log_loss"),
+    StagedSearchCV(INNER[0], {"max_depth": [1, 2]}, cv=3, refit="folds"),
+    StagedSearchCV(INNER[0], cv=3, scoring="log_loss", refit="folds"),
     StagedSearchCV(INNER[1], cv=3, refit="all"),
     StagedSearchCV(INNER[5], cv=3, scoring="log_loss", refit="all"),
-    StagedSearchCV(INNER[1], cv=3),
+    StagedSearchCV(INNER[1], cv=3, refit="folds"),
 ]
 BINS = "HistGradientBoosting finds its bins without weights"
 SCALE = "the scale of weights means nothing for the temperature: 2 is not two samples"

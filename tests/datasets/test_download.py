@@ -1,4 +1,4 @@
-"""Downloads from a server of our own, which can be told to fail."""
+"""Downloads from a local server that can be made to fail."""
 
 import errno
 import os
@@ -184,7 +184,7 @@ def test_a_download_that_keeps_failing_is_an_error(
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_an_answer_without_end_is_not_read(server, tmp_path, monkeypatch, is_known):
-    """Sizes that are not known have a bound, too."""
+    """Files of unknown size are bounded as well."""
     monkeypatch.setattr(_download, "_LARGEST", 1000)
     file_hash, size = KNOWN[FIRST]
     files = {FIRST: (file_hash, size if is_known else None)}

@@ -1,4 +1,4 @@
-"""The network learns more than a linear model, on made-up and on real recordings."""
+"""The network learns more than a linear model, on synthetic and on real recordings."""
 
 import os
 from pathlib import Path

@@ -76,7 +76,7 @@ def test_kernels_of_any_size_keep_the_length(kernel_size):
     assert dense.in_features == 4 * X.shape[2]
 
 
-def test_dropout_is_that_of_torch_for_the_eyes_of_a_user():
+def test_dropout_has_the_interface_of_torch():
     X, y = make_windows(150)
     model = small_cnn(max_iter=1, dropout=0.3).fit(X, y)
     layers = [k for k in model.module_.modules() if isinstance(k, torch.nn.Dropout)]

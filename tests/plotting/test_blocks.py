@@ -1,4 +1,4 @@
-"""Folds as blocks, by what they show."""
+"""What `HBlockDisplay` shows."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The forest plot, by what it shows."""
+"""What `PooledDifferenceDisplay` shows."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_how_stages_were_chosen_is_named(selection, words):
     assert ax.get_xlabel() == f"difference to log loss, {words}"
 
 
-def test_many_rules_are_told_apart_and_named_within_the_figure():
+def test_many_rules_look_different_and_are_named_within_the_figure():
     rules = [(f"refined_penalized_rule_{k}", 0.001 * k) for k in range(14)]
     display = PooledDifferenceDisplay(make_pooled(rules)).plot()
     points = [bar.lines[0] for bar in display.bars_.values()]

@@ -1,4 +1,4 @@
-"""The penalty path, by what it shows."""
+"""What `PenaltyPathDisplay` shows."""
 
 import numpy as np
 import pytest

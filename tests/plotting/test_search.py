@@ -1,4 +1,4 @@
-"""The curves of a search, by what they show."""
+"""What `StagedSearchDisplay` shows."""
 
 from functools import partial
 

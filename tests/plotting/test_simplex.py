@@ -1,4 +1,4 @@
-"""A rule over the forecasts of three classes, by what it shows."""
+"""What `ScoringRuleDisplay` shows."""
 
 import numpy as np
 import pytest

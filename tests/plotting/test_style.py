@@ -33,7 +33,7 @@ def test_text_and_lines_are_seen_in_any_style(style):
         assert contrast(colour, paper(ax)) > 1.8
 
 
-def test_colours_are_told_apart():
+def test_colours_are_distinct():
     from matplotlib.colors import rgb_to_hsv, to_rgb
 
     found = np.array([rgb_to_hsv(to_rgb(colour)) for colour in COLOURS])

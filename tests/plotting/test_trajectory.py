@@ -1,4 +1,4 @@
-"""Curves over the stages, by what they show."""
+"""What `StoppingTrajectoryDisplay` shows."""
 
 import numpy as np
 import pytest
