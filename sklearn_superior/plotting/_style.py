@@ -38,7 +38,7 @@ def paper(ax):
 
 def count_characters(ax):
     """Return how many characters fit into the width of the axes."""
-    return int(ax.get_position().width * ax.figure.get_figwidth() / _CHARACTER)
+    return int(ax.get_window_extent().width / ax.figure.dpi / _CHARACTER)
 
 
 def shorten(text, n_most):
@@ -55,7 +55,7 @@ def legend_above(ax, *, make_room=False, **options):
     With `make_room`, the figure grows if the legend has more than two lines. A figure
     without a layout engine gets one: otherwise the legend could be cut off.
     """
-    figure = ax.figure
+    figure = ax.figure.figure  # of a subfigure, the figure that it is in
     handles = options.get("handles", ax.get_legend_handles_labels()[0])
     labels = [handle.get_label() for handle in handles]
     longest = max(map(len, labels), default=0) + 10  # including the line before it
@@ -65,7 +65,8 @@ def legend_above(ax, *, make_room=False, **options):
         n_lines = -(-len(labels) // n_columns)
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
-    if figure.get_layout_engine() is None:
+    # A tight layout does not keep subfigures apart.
+    if figure.get_layout_engine() is None and not figure.subfigs:
         figure.set_layout_engine("tight")
     style = {"fontsize": "small", "frameon": False, "ncols": n_columns}
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), **style | options)
