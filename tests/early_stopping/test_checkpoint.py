@@ -36,7 +36,7 @@ from sklearn_superior.early_stopping import (
 )
 from sklearn_superior.early_stopping import _checkpoint as checkpoints
 from sklearn_superior.metrics import neg_penalized_brier_scorer
-from sklearn_superior.staged import _sources
+from sklearn_superior.staged import _identity
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.utils import _files
 from tests.early_stopping.families import (
@@ -421,18 +421,18 @@ def test_other_parameters_are_refused_by_name(tmp_path, change, message):
 
 def test_other_versions_are_refused(tmp_path, monkeypatch):
     model, _, (X, y, X_val, y_val) = saved(tmp_path)
-    version = _sources.metadata.version
+    version = _identity.metadata.version
     monkeypatch.setattr(
-        _sources.metadata,
+        _identity.metadata,
         "version",
         lambda name: "0.1" if name == "numpy" else version(name),
     )
     data = {"X": X, "y": y, "X_val": X_val, "y_val": y_val}
-    _sources.version_of.cache_clear()
+    _identity.version_of.cache_clear()
     try:
         refuse(model, data, r"version of numpy \(.* there, 0.1 here\)")
     finally:
-        _sources.version_of.cache_clear()
+        _identity.version_of.cache_clear()
 
 
 def closure(factor):
