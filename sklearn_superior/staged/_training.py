@@ -16,7 +16,6 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn_superior.staged._coroutine import Coroutine
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._identity import identify
-from sklearn_superior.staged._labels import with_labels
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.staged.adapters.base import set_seeds
@@ -182,8 +181,6 @@ class Training:
         if before is not None:
             parts = {name: transform(before, part) for name, part in parts.items()}
         self._X_seen, self._ends = stack_rows(parts)
-        if self.stages.encodes_labels:
-            y = np.searchsorted(self.own_classes, y)
         self._train = X, y, _routed_weight(self.stages.estimator, weight)
 
     def identify(self, scorer, val):
@@ -230,8 +227,6 @@ class Training:
         `last_step` takes the place of what is trained, if it is given.
         """
         last_step = self.stages.estimator if last_step is None else last_step
-        if self.stages.encodes_labels:
-            last_step = with_labels(last_step, self.own_classes)
         if not isinstance(self._whole, Pipeline):
             return last_step
         whole = copy(self._whole)

@@ -266,8 +266,8 @@ def test_bad_parameters(tmp_path):
 
 CANNOT_RESUME = {
     "AdaBoost": "AdaBoostClassifier has no stages before the end",
-    "CatBoost": "CatBoost does not show the state of its random numbers",
-    "XGBoost": r"XGBClassifier\(subsample=0.7\) draws at random",
+    "CatBoost": "CatBoost does not expose its RNG state",
+    "XGBoost": r"XGBClassifier\(subsample=0.7\) uses random sampling",
 }
 
 

@@ -13,7 +13,10 @@ __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
 # are looked up in their order.
 _ADAPTERS = {
     ("sklearn", "GradientBoostingClassifier"): ("sklearn", "GradientBoostingStages"),
-    ("sklearn", "HistGradientBoostingClassifier"): ("sklearn", "hist_stages"),
+    ("sklearn", "HistGradientBoostingClassifier"): (
+        "sklearn",
+        "HistGradientBoostingStages",
+    ),
     ("sklearn", "AdaBoostClassifier"): ("sklearn", "AdaBoostStages"),
     ("xgboost", "XGBClassifier"): ("xgboost", "XGBoostStages"),
     ("lightgbm", "LGBMClassifier"): ("lightgbm", "LightGBMStages"),

@@ -113,7 +113,7 @@ def test_callbacks_that_train_still_act():
         ({"callbacks": [EarlyStopping(rounds=2)]}, True),
     ],
 )
-def test_what_draws_at_random_cannot_resume(params, resumes):
+def test_random_sampling_cannot_resume(params, resumes):
     assert (find_stages(make_model(**params)).obstacle() is None) is resumes
 
 
@@ -267,9 +267,9 @@ class StopsAt(TrainingCallback):
 
 @pytest.mark.parametrize("last", [0, 3])
 def test_a_callback_that_stops_does_not_hide_its_round(last):
-    model = fit(make_model(callbacks=[StopsAt(last), Recorder()]), n_iter_no_change=50)
+    model = fit(make_model(callbacks=[Recorder(), StopsAt(last)]), n_iter_no_change=50)
     assert model.n_iter_ == last + 1
-    assert model.estimator_.callbacks[1].n_rounds == last + 1
+    assert model.estimator_.callbacks[0].n_rounds == last + 1
 
 
 @pytest.mark.parametrize(
