@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 from lightgbm import Booster, EarlyStopException
+from lightgbm.basic import _ConfigAliases
 
 from sklearn_superior.staged.adapters.base import (
     Checkpointed,
@@ -16,37 +17,34 @@ from sklearn_superior.staged.adapters.base import (
     two_columns,
 )
 
-# The names under which LightGBM accepts a parameter, from its documentation.
-_BUDGET = (
-    "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
-    "nrounds num_boost_round max_iter"
-).split()
-_PATIENCE = (
-    "early_stopping early_stopping_round early_stopping_rounds n_iter_no_change"
-).split()
-_BOOSTING = "boosting boosting_type boost".split()
-_THREADS = "n_jobs num_threads num_thread nthread nthreads".split()
-_OBJECTIVE = "objective objective_type app application loss".split()
+
+def _aliases(*names):
+    """Return all names under which LightGBM accepts parameters."""
+    return sorted(_ConfigAliases.get(*names))
+
+
+_BUDGET = _aliases("num_iterations")
+_PATIENCE = _aliases("early_stopping_round")
+_BOOSTING = _aliases("boosting")
+_THREADS = _aliases("num_threads")
+_OBJECTIVE = _aliases("objective")
 _PROBABILITIES = (
     "binary multiclass softmax multiclassova multiclass_ova ova ovr cross_entropy "
     "xentropy"
 ).split()
-_LINEAR = "linear_tree linear_trees".split()
+_LINEAR = _aliases("linear_tree")
 # Shares of rows and features; below 1 they are sampled at random.
-_SHARES = (
-    "bagging_fraction sub_row subsample bagging pos_bagging_fraction pos_sub_row "
-    "pos_subsample pos_bagging neg_bagging_fraction neg_sub_row neg_subsample "
-    "neg_bagging feature_fraction sub_feature colsample_bytree "
-    "feature_fraction_bynode sub_feature_bynode colsample_bynode"
-).split()
+_SHARES = _aliases(
+    *(f"{prefix}bagging_fraction" for prefix in ("", "pos_", "neg_")),
+    *(f"feature_fraction{suffix}" for suffix in ("", "_bynode")),
+)
 # Switches for random sampling or for state that a model file does not hold, and files
 # that are read in training, of which only the names are parameters.
-_SWITCHES = (
-    "extra_trees extra_tree use_quantized_grad linear_tree linear_trees "
-    "cegb_penalty_split cegb_penalty_feature_lazy cegb_penalty_feature_coupled "
-    "forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits "
-    "forcedbins_filename"
-).split()
+_SWITCHES = _aliases(
+    *"extra_trees use_quantized_grad linear_tree cegb_penalty_split".split(),
+    *"cegb_penalty_feature_lazy cegb_penalty_feature_coupled".split(),
+    *"forcedsplits_filename forcedbins_filename".split(),
+)
 
 
 class LightGBMStages(Checkpointed, Stages):
@@ -56,8 +54,8 @@ class LightGBMStages(Checkpointed, Stages):
     without_effect = (
         *_BUDGET,
         *_PATIENCE,
-        *"early_stopping_min_delta first_metric_only metric metric_types".split(),
-        *"metrics verbose verbosity".split(),
+        *_aliases("early_stopping_min_delta", "first_metric_only"),
+        *_aliases("metric", "verbosity"),
     )
     known_causes = (
         "Of LightGBM's parameters, boosting_type='dart' and 'rf' change earlier trees."
@@ -93,8 +91,9 @@ class LightGBMStages(Checkpointed, Stages):
 
     def budget_name(self):
         params = self.estimator.get_params()
-        names = (name for name in _BUDGET if params.get(name) is not None)
-        return next(names, "n_estimators")
+        # An alias takes precedence over the parameter with a default.
+        names = [name for name in _BUDGET if params.get(name) is not None]
+        return next((name for name in names if name != "n_estimators"), "n_estimators")
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         latest, n_trained, n_stages = [], self.n_done, self.n_stages

@@ -220,7 +220,7 @@ class XGBClassifier(xgboost.XGBClassifier):
         is_plain = self._labels is None or options.get("output_margin")
         return predicted if is_plain else self._labels[predicted]
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self):  # noqa: D105
         plain = copy(self)
         plain.__class__ = xgboost.XGBClassifier
         return clone(plain)
