@@ -22,6 +22,7 @@ from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._warnings import warn
 
 PART = "validation"  # what a training with a hold-out predicts
+_SCORED = ("last", "best")  # the stages whose probabilities are stored
 _FORMAT = "sklearn-superior checkpoint 3"
 _RANDOM_HINT = (
     " If nothing was changed, something uses random sampling: set random_state to an "
@@ -170,35 +171,29 @@ class CheckpointKeeper(Observer):
                 " is of another estimator, other parameters, scoring or data. What "
                 f"differs: {different}.{hint}"
             )
-        n_done, n_stages = len(checkpoint.scores), self.stages.n_stages
-        if n_done > n_stages:
-            raise self._refusal(
-                f" has {n_done} stages, more than the budget {n_stages}."
-            )
+        n_done, budget = len(checkpoint.scores), self.stages.n_stages
+        if n_done > budget:
+            raise self._refusal(f" has {n_done} stages, more than the budget {budget}.")
         stopper, scored = self.stopper, checkpoint.scored
         stops = [stopper.update(value) for value in checkpoint.scores]
         # Only one best model is stored, so the stopper must still prefer that stage.
         if any(stops[:-1]) or stopper.best_iteration != checkpoint.best:
             raise self._refusal(
                 f" cannot be resumed with n_iter_no_change={stopper.n_iter_no_change} "
-                f"and tol={stopper.tol}: training from the start would not have reached "
-                f"stage {n_done - 1} with the same best stage."
+                f"and tol={stopper.tol}: training from the start would not reach stage "
+                f"{n_done - 1} with the same best stage."
             )
         try:
             self.training.restore(checkpoint.models, n_done)
         except Exception as exc:  # whatever a library says about a damaged model
-            why = str(exc).rstrip(".")
-            raise self._refusal(
-                f": The checkpoint's model cannot be read: {why}."
-            ) from exc
+            why = f"The checkpoint's model cannot be read: {str(exc).rstrip('.')}."
+            raise self._refusal(f": {why}") from exc
         if scored:
             self._check_scored(scored, score)
-        parts = {
-            k: [{PART: scored[k]} if k in scored else {}] for k in ("last", "best")
-        }
         result.scores = [[value] for value in checkpoint.scores]
         result.best_iteration = stopper.best_iteration
-        result.present, result.best = parts["last"], parts["best"]
+        last, best = ({PART: scored[k]} if k in scored else {} for k in _SCORED)
+        result.present, result.best = [last], [best]
         return stops[-1]
 
     def _refusal(self, reason):

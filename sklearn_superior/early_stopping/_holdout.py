@@ -305,15 +305,15 @@ def fit_holdout(classifier, training, split, attributes_of):
     stopper = EarlyStopper(n_iter_no_change=patience, tol=classifier.tol)
     scorer, score = None, lambda y_proba: math.nan
     if val is not None:
-        if not np.isin(val.y, split.train.y).any():
-            raise ValueError(
-                "The validation data must have classes of the training data. Got "
-                f"{np.unique(val.y).tolist()} and {np.unique(split.train.y).tolist()}."
-            )
         scorer = check_scorer(classifier.scoring)
         weight = with_mean_one(val.sample_weight)
         score = StageScorer(scorer, training.classes, val.X, val.y, weight)
     training.begin()
+    if val is not None and not np.isin(val.y, split.train.y).any():
+        raise ValueError(
+            "The validation data must have classes of the training data. Got "
+            f"{np.unique(val.y).tolist()} and {np.unique(split.train.y).tolist()}."
+        )
     result, stop = Result(1), False
     checkpoint = open_checkpoint(classifier, training, stopper, scorer, val)
     if checkpoint and classifier.resume:
