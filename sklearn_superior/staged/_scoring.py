@@ -199,7 +199,7 @@ def _check_other(scorer, name, weighted):
 
 
 # What `scoring=None` means.
-DEFAULT_SCORING = "neg_penalized_brier_score"
+DEFAULT_SCORING = "neg_refined_log_loss"
 # Scorers of scikit-learn that fail if a class is missing, and ours with equal values.
 _SAME_NUMBERS = {
     "neg_log_loss": ("log_loss", {}),
