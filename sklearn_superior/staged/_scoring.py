@@ -4,19 +4,17 @@ The scorer, labels, classes and weights are the same for all stages and are chec
 once. Each stage then only pays for the pass over its probabilities.
 """
 
-import inspect
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
-from sklearn_superior.utils._sklearn_compat import ProbabilityScorer, scorer_parts
+from sklearn_superior.utils._sklearn_compat import ProbabilityScorer
 from sklearn_superior.utils._warnings import warn
 
 
-class StageView(ClassifierMixin, BaseEstimator):
+class Stage(ClassifierMixin, BaseEstimator):
     """A stage as a scorer sees it: a classifier that knows its predictions."""
 
     @classmethod
@@ -49,17 +47,6 @@ class StageView(ClassifierMixin, BaseEstimator):
         if self._predicted is None:  # several scorers may ask
             self._predicted = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self._predicted
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name.endswith("_"):  # scikit-learn looks for these
-            raise AttributeError(name)
-        raise AttributeError(_NEEDS_MORE.format(self._name, name))
-
-
-_NEEDS_MORE = (
-    "The {!r} parameter must be a scorer of predict_proba or predict, which every "
-    "stage has. Got one that needs {}."
-)
 
 
 class StageScorers:
@@ -106,7 +93,8 @@ class StageScorers:
         self._classes, self._all_classes = classes, np.union1d(classes, labels)
         self._missing = np.setdiff1d(classes, labels).tolist()
         ours = {k: s for k, s in scorers.items() if isinstance(s, ProbabilityScorer)}
-        self._ours, self._others = list(ours), {}
+        self._ours = list(ours)
+        self._others = {k: s for k, s in scorers.items() if k not in ours}
         if ours:
             first, *_ = ours.values()
             self._pass = first.prepare_all(
@@ -114,8 +102,6 @@ class StageScorers:
             )
         weighted = sample_weight is not None
         self._options = {"sample_weight": sample_weight} if weighted else {}
-        for key in [key for key in scorers if key not in ours]:
-            self._others[key] = _check_other(scorers[key], name, weighted)
 
     def __call__(self, y_proba):
         """Return the scores; greater is better, and NaN if a probability is."""
@@ -126,33 +112,43 @@ class StageScorers:
         if self._ours:
             scores = dict(zip(self._ours, self._pass(y_proba), strict=True))
         if self._others:
-            view = StageView.of(self._all_classes, self._X, y_proba, self._name)
+            view = Stage.of(self._all_classes, self._X, y_proba, self._name)
             for key, scorer in self._others.items():
                 scores[key] = self._score(scorer, view)
         return {name: scores[name] for name in self._names}
 
     def _score(self, scorer, view):
-        wanted = f"The {self._name!r} parameter must return a number."
+        must = f"The {self._name!r} parameter must"
         try:
             score = scorer(view, self._X, self._y, **self._options)
-        except StopIteration as exc:  # would silently end a loop around it
-            raise ValueError(
-                f"{wanted} Got {scorer!r}, which raises StopIteration."
-            ) from exc
-        except ValueError as exc:
-            if not self._missing:
+        except Exception as exc:
+            problem = self._problem_of(exc)
+            if problem is None:
                 raise
             raise ValueError(
-                f"The {self._name!r} parameter must handle missing classes: the data "
-                f"to score has none of {self._missing}. Got {scorer!r}, which raises: "
-                f"{exc} Use a rule such as 'log_loss', 'brier' or 'penalized_brier', "
-                "which knows the classes, or pass all of them to the metric: "
-                "make_scorer(metric, labels=classes, ...)."
+                f"{must} {problem}. Got {scorer!r}, which raises {exc!r}."
             ) from exc
         try:
             return float(score)
         except (TypeError, ValueError) as exc:
-            raise ValueError(f"{wanted} Got {score!r}.") from exc
+            raise ValueError(f"{must} return a number. Got {score!r}.") from exc
+
+    def _problem_of(self, exc):
+        """Return what is wrong with a scorer that raises an error; None if unknown."""
+        if isinstance(exc, StopIteration):  # would silently end a loop around it
+            return "return a number"
+        if isinstance(exc, AttributeError) and "Stage" in str(exc):
+            return "be a scorer of predict_proba or predict, which every stage has"
+        if isinstance(exc, TypeError) and "sample_weight" in str(exc):
+            return "be a scorer that takes sample_weight, as there are sample weights"
+        if isinstance(exc, ValueError) and self._missing:
+            return (
+                "handle missing classes: the data to score has none of "
+                f"{self._missing}. Use a rule such as 'log_loss', 'brier' or "
+                "'penalized_brier', which knows the classes, or pass them all to the "
+                "metric: make_scorer(metric, labels=classes, ...)"
+            )
+        return None
 
 
 class StageScorer(StageScorers):
@@ -173,29 +169,6 @@ class StageScorer(StageScorers):
     def __call__(self, y_proba):
         """Return the score; greater is better, and NaN if a probability is."""
         return super().__call__(y_proba)[self._name]
-
-
-def _check_other(scorer, name, weighted):
-    """Check what a scorer that is not ours needs, before any stage is trained."""
-    parts = scorer_parts(scorer)
-    methods = () if parts is None else parts[3]
-    methods = (methods,) if isinstance(methods, str) else methods
-    if methods and not any(hasattr(StageView, method) for method in methods):
-        raise ValueError(_NEEDS_MORE.format(name, " or ".join(methods)))
-    if weighted:
-        try:
-            signature = inspect.signature(scorer if parts is None else parts[0])
-        except (TypeError, ValueError):  # no signature: the call will show
-            return scorer
-        params = signature.parameters.values()
-        if not any(
-            p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in params
-        ):
-            raise ValueError(
-                f"The {name!r} parameter must be a scorer that takes sample_weight: "
-                f"the validation data has weights. Got {scorer!r}, which does not."
-            )
-    return scorer
 
 
 # What `scoring=None` means.
@@ -234,7 +207,7 @@ def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
             f"The {name!r} parameter must be a scorer. Got the metric {own_name}; use "
             "a scorer such as neg_penalized_brier_scorer."
         )
-    return check_scoring(StageView(), scoring=scoring)
+    return check_scoring(Stage(), scoring=scoring)
 
 
 def warn_of_class_weight(stages, scorers):

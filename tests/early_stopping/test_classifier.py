@@ -204,7 +204,7 @@ def test_any_scoring_and_no_second_prediction(name, scoring):
     ).all()
     model.set_params(scoring=counting).fit(X, y, X_val=X_val, y_val=y_val)
     assert len(calls) == model.n_iter_
-    assert set(calls) == {"StageView"}
+    assert set(calls) == {"Stage"}
 
 
 def test_validation_parts():

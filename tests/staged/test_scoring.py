@@ -21,9 +21,9 @@ from sklearn_superior.metrics import (
 )
 from sklearn_superior.metrics._rules import rule_names
 from sklearn_superior.staged._scoring import (
+    Stage,
     StageScorer,
     StageScorers,
-    StageView,
     align_columns,
     check_scorer,
 )
@@ -54,7 +54,7 @@ def forecasts(draw):
 
 def plain(scorer, classes, X, y, y_proba, weight):
     options = {} if weight is None else {"sample_weight": weight}
-    return scorer(StageView.of(classes, X, y_proba), X, y, **options)
+    return scorer(Stage.of(classes, X, y_proba), X, y, **options)
 
 
 @given(forecasts(), st.sampled_from(NAMES))
@@ -119,7 +119,7 @@ def test_scores_of_scikit_learn_that_need_the_classes_are_ours(name, n_classes, 
     X, weight = np.zeros((40, 1)), rng.random(40)
     classes = np.arange(n_classes)
     theirs = sklearn.metrics.get_scorer(name)
-    view = StageView.of(classes, X, proba)
+    view = Stage.of(classes, X, proba)
     expected = theirs(view, X, y, sample_weight=weight)
     score = StageScorer(name, classes, X, y, weight)
     assert_allclose(score(proba), expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
@@ -202,11 +202,11 @@ def test_scorers_that_take_no_weights_are_told_so():
         r"'scoring' parameter must be a scorer that takes sample_weight.*no_weights"
     )
     with pytest.raises(ValueError, match=message):
-        StageScorer(no_weights, np.arange(2), X, y, weight)
+        StageScorer(no_weights, np.arange(2), X, y, weight)(np.eye(2))
     assert StageScorer(no_weights, np.arange(2), X, y)(np.eye(2)) == 0
     assert StageScorer(TakesAll(), np.arange(2), X, y, weight)(np.eye(2)) == 3
     with pytest.raises(ValueError, match="must be a scorer that takes sample_weight"):
-        StageScorer(make_scorer(own_metric), np.arange(2), X, y, weight)
+        StageScorer(make_scorer(own_metric), np.arange(2), X, y, weight)(np.eye(2))
     recall = make_scorer(recall_score)
     assert StageScorer(recall, np.arange(2), X, y, weight)(np.eye(2)) == 1
 

@@ -236,6 +236,14 @@ def _skops():
     return import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
 
 
+def refuse(estimator, name, problem, remedy):
+    """Raise an error about a parameter that does not go with stages."""
+    value = estimator.get_params()[name]
+    raise ValueError(
+        f"{type(estimator).__name__}({name}={value!r}) {problem}. Use {remedy}."
+    )
+
+
 def set_seeds(estimator, seed):
     """Set all seeds of an estimator and of its components, whatever their names.
 

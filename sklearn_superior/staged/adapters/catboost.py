@@ -12,6 +12,7 @@ from catboost import CatBoostError
 from sklearn_superior.staged.adapters.base import (
     Stages,
     margin_to_proba,
+    refuse,
     stand_in_labels,
 )
 
@@ -42,22 +43,14 @@ class CatBoostStages(Stages):
         params = estimator.get_params()
         for name in _LOSS:
             if params.get(name) not in (None, "Logloss", "MultiClass"):
-                raise ValueError(
-                    f"CatBoostClassifier({name}={params[name]!r}) cannot be stopped "
-                    "here. Use 'Logloss' or 'MultiClass'."
-                )
+                problem = "cannot be stopped here"
+                refuse(estimator, name, problem, "'Logloss' or 'MultiClass'")
         if params.get("task_type") == "GPU":
-            raise ValueError(
-                "CatBoostClassifier(task_type='GPU') cannot be stopped here: on a GPU, "
-                "CatBoost supports neither callbacks nor Python metrics. Use "
-                "task_type='CPU'."
-            )
+            problem = "supports neither callbacks nor metrics in Python"
+            refuse(estimator, "task_type", problem, "task_type='CPU'")
         if params.get("save_snapshot"):
-            raise ValueError(
-                "CatBoostClassifier(save_snapshot=True) cannot be stopped here: a "
-                "second run would count its stages from the end of the snapshot. Use "
-                "save_snapshot=False."
-            )
+            problem = "makes a second run count its stages from the end of the snapshot"
+            refuse(estimator, "save_snapshot", problem, "save_snapshot=False")
 
     def set_seed(self, seed):
         # get_params only has parameters that are set, and only one of these may be.

@@ -13,6 +13,7 @@ from sklearn_superior.staged.adapters.base import (
     copy_with,
     hand_over_fit,
     margin_to_proba,
+    refuse,
     stand_in_labels,
     two_columns,
 )
@@ -69,17 +70,12 @@ class LightGBMStages(Checkpointed, Stages):
         params = estimator.get_params()
         for name in _BOOSTING:
             if params.get(name) in ("dart", "rf", "random_forest"):
-                raise ValueError(
-                    f"LGBMClassifier({name}={params[name]!r}) changes the weight of "
-                    "earlier stages as it trains, so no stage can be kept. Use "
-                    f"{name}='gbdt'."
-                )
+                problem = "changes earlier stages as it trains, so no stage can be kept"
+                refuse(estimator, name, problem, f"{name}='gbdt'")
         for name in _OBJECTIVE:
             if params.get(name) not in (None, *_PROBABILITIES):
-                raise ValueError(
-                    f"LGBMClassifier({name}={params[name]!r}) gives no probabilities "
-                    f"of classes. Use one of {_PROBABILITIES}."
-                )
+                problem = "gives no probabilities of classes"
+                refuse(estimator, name, problem, f"one of {_PROBABILITIES}")
         if any(params.get(name) for name in _LINEAR):
             # LightGBM trains linear trees in another precision than it predicts them.
             self.rounding = 1e-2

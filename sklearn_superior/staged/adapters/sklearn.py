@@ -70,13 +70,20 @@ class GradientBoostingStages(SkopsCheckpointed, Stages):
 
 
 def _cut_gradient_boosting(model, n_kept):
-    model = copy(model)
-    for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
-        if hasattr(model, name):
-            setattr(model, name, getattr(model, name)[:n_kept])
+    of_stages = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_")
+    model = _cut(model, n_kept, of_stages)
     if hasattr(model, "oob_scores_"):
         model.oob_score_ = model.oob_scores_[-1]
     model.n_estimators_ = n_kept
+    return model
+
+
+def _cut(model, n_kept, names):
+    """Copy a model with the first elements of those attributes that it has."""
+    model = copy(model)
+    for name in names:
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:n_kept])
     return model
 
 
@@ -145,18 +152,15 @@ class AdaBoostStages(Stages):
             if on_stage(y_proba):
                 break
 
+    def _cut(self, n_kept):
+        of_stages = ("estimators_", "estimator_weights_", "estimator_errors_")
+        return _cut(self.estimator, n_kept, of_stages)
+
     def keep(self, stage):
-        self.estimator = _cut_ada_boost(self.estimator, stage + 1)
+        self.estimator = self._cut(stage + 1)
 
     def snapshot(self):
-        return _cut_ada_boost(self.estimator, self._n_seen)
+        return self._cut(self._n_seen)
 
     def obstacle(self):
         return "AdaBoostClassifier has no stages before the end of its training"
-
-
-def _cut_ada_boost(model, n_kept):
-    model = copy(model)
-    for name in ("estimators_", "estimator_weights_", "estimator_errors_"):
-        setattr(model, name, getattr(model, name)[:n_kept])
-    return model

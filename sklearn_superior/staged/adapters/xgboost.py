@@ -17,6 +17,7 @@ from sklearn_superior.staged.adapters.base import (
     copy_with,
     hand_over_fit,
     margin_to_proba,
+    refuse,
     two_columns,
 )
 
@@ -43,17 +44,11 @@ class XGBoostStages(Checkpointed, Stages):
             )
         params = estimator.get_params()
         if params.get("booster") in ("dart", "gblinear"):
-            raise ValueError(
-                f"XGBClassifier(booster={params['booster']!r}) changes earlier stages "
-                "as it trains, so no stage can be kept. Use booster='gbtree'."
-            )
-        objective = params.get("objective")
-        if objective not in (None, *_PROBABILITIES):
-            raise ValueError(
-                f"XGBClassifier(objective={objective!r}) gives no probabilities of "
-                "classes. Use objective='multi:softprob', or 'binary:logistic' for two "
-                "classes."
-            )
+            problem = "changes earlier stages as it trains, so no stage can be kept"
+            refuse(estimator, "booster", problem, "booster='gbtree'")
+        if params.get("objective") not in (None, *_PROBABILITIES):
+            problem = "gives no probabilities of classes"
+            refuse(estimator, "objective", problem, f"one of {_PROBABILITIES}")
 
     @property
     def n_stages(self):
