@@ -153,6 +153,11 @@ class EarlyStoppingClassifier(
     >>> model = model.fit(X, y)
     >>> model.n_iter_ - model.best_iteration_
     6
+
+    To choose the stage by the penalized Brier score, name it:
+
+    >>> model.set_params(scoring="neg_penalized_brier_score").fit(X, y).temperature_
+    1.0
     """
 
     @says_instead(**PATIENCE)
