@@ -108,8 +108,6 @@ def digest_of(values):
     """Return a digest of an array, a table or a list."""
     if hasattr(values, "detach"):  # a torch tensor
         values = values.detach().cpu().numpy()
-    if isinstance(values, np.ndarray):  # the memory layout does not matter
-        values = np.ascontiguousarray(values)
     if hasattr(values, "iloc"):
         # The pickle of a pandas object changes with what was computed from it before.
         frame = values if values.ndim == 2 else values.to_frame()
@@ -119,6 +117,8 @@ def digest_of(values):
             categories = getattr(column.dtype, "categories", None)
             names = None if categories is None else [str(name) for name in categories]
             values += [str(column.dtype), names, np.ascontiguousarray(column)]
+    elif hasattr(values, "dtype") and hasattr(values, "__array__"):
+        values = np.ascontiguousarray(values)  # the memory layout does not matter
     return joblib.hash(values)
 
 

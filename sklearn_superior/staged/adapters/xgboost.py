@@ -65,6 +65,7 @@ class XGBoostStages(Checkpointed, Stages):
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         # XGBoost only takes the labels 0, 1, …
         self._labels, codes = np.unique(y, return_inverse=True)
+        _with_labels(self.estimator, self._labels)  # raise an error now, not at the end
         own = self._own_callbacks()
         model = copy_with(
             self.estimator,
@@ -227,7 +228,7 @@ def _with_labels(model, labels):
     if type(model) not in (xgboost.XGBClassifier, XGBClassifier):
         raise TypeError(
             f"{type(model).__name__}, a subclass of XGBClassifier, must be trained on "
-            f"the labels 0, 1, …, for example those of LabelEncoder. Got {labels[:5]}."
+            f"the labels 0, 1, …, for example those of LabelEncoder. Got {labels.tolist()[:5]}."
         )
     model = copy(model)
     model.__class__ = XGBClassifier

@@ -278,3 +278,13 @@ def test_a_callback_that_stops_does_not_hide_its_round(last):
 def test_objectives_without_probabilities_of_classes_are_refused(objective):
     with pytest.raises(ValueError, match="gives no probabilities of classes"):
         fit(make_model(objective=objective))
+
+
+class Own(xgboost.XGBClassifier):
+    """A subclass, which would lose its class if it had to predict other labels."""
+
+
+def test_subclasses_need_encoded_labels():
+    with pytest.raises(TypeError, match="Own, a subclass.*must be trained on the lab"):
+        fit(Own(n_estimators=3))
+    assert type(fit(Own(n_estimators=3), "binary").estimator_) is Own
