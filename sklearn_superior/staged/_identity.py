@@ -112,7 +112,7 @@ def digest_of(values):
         # The pickle of a pandas object changes with what was computed from it before.
         frame = values if values.ndim == 2 else values.to_frame()
         values = frame.columns.tolist()
-        for k in range(frame.shape[1]):  # by position, for names may occur twice
+        for k in range(frame.shape[1]):  # by position: names may occur twice
             column = frame.iloc[:, k]
             categories = getattr(column.dtype, "categories", None)
             names = None if categories is None else [str(name) for name in categories]
@@ -179,7 +179,7 @@ def _text(value):
 
 def _state_of(estimator, left_out=WITHOUT_EFFECT):
     """Return the parameters of an estimator, and what else its clone has."""
-    if isinstance(estimator, FrozenEstimator):  # its fitted attributes count as well
+    if isinstance(estimator, FrozenEstimator):  # its fitted attributes count, too
         return {"estimator": joblib.hash(estimator.estimator)}
     params = estimator.get_params(deep=False)
     state = {k: v for k, v in params.items() if k not in left_out}

@@ -228,7 +228,8 @@ def _with_labels(model, labels):
     if type(model) not in (xgboost.XGBClassifier, XGBClassifier):
         raise TypeError(
             f"{type(model).__name__}, a subclass of XGBClassifier, must be trained on "
-            f"the labels 0, 1, …, for example those of LabelEncoder. Got {labels.tolist()[:5]}."
+            "the labels 0, 1, …, for example those of LabelEncoder. Got "
+            f"{labels.tolist()[:5]}."
         )
     model = copy(model)
     model.__class__ = XGBClassifier
