@@ -26,6 +26,11 @@ collect_ignore = [
     for name in ("catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost")
     if find_spec(name) is None
 ]
+collect_ignore += [
+    f"sklearn_superior/staged/adapters/{name}.py"
+    for name in ("catboost", "lightgbm", "xgboost")
+    if find_spec(name) is None
+]
 if find_spec("dask") is None or find_spec("xgboost") is None:
     collect_ignore += ["tests/integrations/test_dask_cluster.py"]
 if find_spec("skops") is None:

@@ -1,9 +1,10 @@
-"""The state of training on disk, written whole or not at all.
+"""The state of a training on disk, written completely or not at all.
 
-A checkpoint is one archive: of which training it is, the scores so far, the last model
-and, where that cannot be cut back to it, the best one, each with the probabilities that
-were scored. It is written beside the old one and then takes its place, so that a kill
-at any moment leaves one of the two. Damage is found by the checksums of the archive.
+A checkpoint is one archive: the identity of the training, the scores so far, the last
+model and, unless that can be cut back to it, the best one, each with the probabilities
+that were scored. It is written to a temporary file that then replaces the old
+checkpoint, so a kill at any moment leaves one of the two. The checksums of the archive
+reveal damage.
 """
 
 import json
@@ -16,22 +17,22 @@ from time import perf_counter
 import numpy as np
 
 from sklearn_superior.staged._identity import differences
-from sklearn_superior.utils._files import remove_leftovers, write_atomically
+from sklearn_superior.staged._observers import Observer
+from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._warnings import warn
 
 PART = "validation"  # what a training with a hold-out predicts
-_FILE = "checkpoint.zip"
+_SCORED = ("last", "best")  # the stages whose probabilities are stored
 _FORMAT = "sklearn-superior checkpoint 3"
-_ANEW = "Remove it to start anew, or use another checkpoint_dir."
 _RANDOM_HINT = (
-    "If nothing was changed, something draws at random: set random_state to an int, "
-    "also that of each step of a pipeline, before the first fit. "
+    " If nothing was changed, something uses random sampling: set random_state to an "
+    "int, also for each step of a pipeline, before the first fit."
 )
 
 
 @dataclass
 class Checkpoint:
-    """What is needed to resume: of which training, its scores, the models."""
+    """What is needed to resume: which training, its scores, the models."""
 
     identity: dict
     scores: list
@@ -44,8 +45,7 @@ class Checkpoint:
         meta = {
             "format": _FORMAT,
             "identity": self.identity,
-            # JSON has no NaN; a string says the same.
-            "scores": [repr(score) for score in self.scores],
+            "scores": [repr(score) for score in self.scores],  # JSON has no NaN
             "best": self.best,
             "members": sorted([*self.models, *self.scored]),
         }
@@ -81,51 +81,54 @@ class Checkpoint:
 
 
 def open_checkpoint(classifier, training, stopper, scorer, val):
-    """Return what keeps the checkpoint of a training; None if there is none to keep.
+    """Return the observer that writes checkpoints; None if there is none to write.
 
-    A warning says why, if a training cannot resume.
+    Warns if the training cannot resume.
     """
-    if classifier.checkpoint_dir is None:
+    directory = classifier.checkpoint_dir
+    if directory is None:
         return None
+    path = Path(directory) / "checkpoint.zip"
     obstacle, identity, unstable = training.stages.obstacle(), {}, {}
     if obstacle is None:
         identity, unstable = training.identify(scorer, val)
-    path = checkpoint_path(classifier.checkpoint_dir)
-    reasons = [] if obstacle is None else [obstacle]
-    reasons += [f"{name}: {reason}" for name, reason in unstable.items()]
-    if reasons:
+        obstacle = "; ".join(f"{name}: {why}" for name, why in unstable.items())
+    if obstacle:
         if unstable and classifier.resume and path.exists():
             raise ValueError(
-                f"resume=True is refused: it cannot be checked that {path} belongs "
-                f"to this training. {'; '.join(reasons)}."
+                f"resume=True is refused: cannot check whether {path} belongs to this "
+                f"training. {obstacle}."
             )
-        warn(
-            "This training cannot resume, so that no checkpoint is written to "
-            f"{classifier.checkpoint_dir}: {'; '.join(reasons)}."
-        )
+        _warn_without(directory, obstacle)
         return None
-    checkpoint = CheckpointKeeper(
-        classifier.checkpoint_dir,
-        training,
-        stopper,
-        identity,
-        verbose=classifier.verbose,
-    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise ValueError(
+            f"The 'checkpoint_dir' parameter must be a folder. Got {directory!r}: {exc}"
+        ) from exc
     if not classifier.resume and path.exists():
         warn(
-            f"{path} is replaced, because resume is False. Use resume=True to "
-            "resume from it, or another checkpoint_dir to keep it."
+            f"{path} is replaced, because resume is False. Use resume=True to resume "
+            "from it, or another checkpoint_dir to keep it."
         )
-    return checkpoint
+    return CheckpointKeeper(path, training, stopper, identity)
 
 
-class CheckpointKeeper:
-    """Keeps the checkpoint of a training, as an observer, and resumes from it.
+def _warn_without(directory, reason):
+    warn(
+        "This training cannot resume, so no checkpoint is written to "
+        f"{directory}: {reason}."
+    )
+
+
+class CheckpointKeeper(Observer):
+    """Writes the checkpoints of a training, and resumes from one.
 
     Parameters
     ----------
-    directory : str or path
-        Where to keep the checkpoint. Created if it is missing.
+    path : Path
+        The file.
 
     training : Training
         What is trained, by an adapter that is `Checkpointed`.
@@ -134,24 +137,12 @@ class CheckpointKeeper:
         Has the scores.
 
     identity : dict of str to str
-        What training it is.
-
-    verbose : int, default=0
-        Whether to print that training resumes.
+        Which training it is.
     """
 
-    def __init__(self, directory, training, stopper, identity, *, verbose=0):
+    def __init__(self, path, training, stopper, identity):
         self.training, self.stages, self.stopper = training, training.stages, stopper
-        self.identity, self._verbose = identity, verbose
-        self.path = checkpoint_path(directory)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as exc:
-            raise ValueError(
-                f"The 'checkpoint_dir' parameter must be a folder. Got {directory!r}: "
-                f"{exc}"
-            ) from exc
-        remove_leftovers(self.path)
+        self.path, self.identity = path, identity
         self._n_saved, self._next_save = None, 0.0
         self._has_failed = self._is_useless = False
 
@@ -161,7 +152,7 @@ class CheckpointKeeper:
         Parameters
         ----------
         result : Result
-            Is given what was scored.
+            Receives what was scored.
 
         score : callable
             Scores the probabilities of the validation data.
@@ -174,36 +165,42 @@ class CheckpointKeeper:
         checkpoint = self._read()
         if checkpoint is None:
             return False
-        different = differences(checkpoint.identity, self.identity)
-        if different:
+        if different := differences(checkpoint.identity, self.identity):
             hint = _RANDOM_HINT if "training data" in different else ""
-            raise ValueError(
-                f"{self.path} is of another estimator, other parameters, scoring or "
-                f"data. What differs: {different}. {hint}{_ANEW}"
+            raise self._refusal(
+                " is of another estimator, other parameters, scoring or data. What "
+                f"differs: {different}.{hint}"
             )
-        n_done = len(checkpoint.scores)
-        if n_done > self.stages.n_stages:
-            raise ValueError(
-                f"{self.path} has {n_done} stages, more than the "
-                f"{self.stages.n_stages} that are wanted. {_ANEW}"
+        n_done, budget = len(checkpoint.scores), self.stages.n_stages
+        if n_done > budget:
+            raise self._refusal(f" has {n_done} stages, more than the budget {budget}.")
+        stopper, scored = self.stopper, checkpoint.scored
+        stops = [stopper.update(value) for value in checkpoint.scores]
+        # Only one best model is stored, so the stopper must still prefer that stage.
+        if any(stops[:-1]) or stopper.best_iteration != checkpoint.best:
+            raise self._refusal(
+                f" cannot be resumed with n_iter_no_change={stopper.n_iter_no_change} "
+                f"and tol={stopper.tol}: training from the start would not reach stage "
+                f"{n_done - 1} with the same best stage."
             )
-        stop = self._replay(checkpoint)
         try:
             self.training.restore(checkpoint.models, n_done)
-        except Exception as exc:  # whatever a library says of what it did not write
-            raise ValueError(
-                f"{self.path}: The checkpoint's model cannot be read: "
-                f"{str(exc).rstrip('.')}. {_ANEW}"
-            ) from exc
-        if checkpoint.scored:
-            self._check_scored(checkpoint.scored, score)
+        except Exception as exc:  # whatever a library says about a damaged model
+            why = f"The checkpoint's model cannot be read: {str(exc).rstrip('.')}."
+            raise self._refusal(f": {why}") from exc
+        if scored:
+            self._check_scored(scored, score)
         result.scores = [[value] for value in checkpoint.scores]
-        result.best_iteration = self.stopper.best_iteration
-        result.present = [_as_part(checkpoint.scored, "last")]
-        result.best = [_as_part(checkpoint.scored, "best")]
-        if self._verbose:
-            print(f"resumed after {n_done} {self.stages.unit}s: {self.path}")
-        return stop
+        result.best_iteration = stopper.best_iteration
+        last, best = ({PART: scored[k]} if k in scored else {} for k in _SCORED)
+        result.present, result.best = [last], [best]
+        return stops[-1]
+
+    def _refusal(self, reason):
+        return ValueError(
+            f"{self.path}{reason} Remove it to start anew, or use another "
+            "checkpoint_dir."
+        )
 
     def _read(self):
         try:
@@ -215,58 +212,34 @@ class CheckpointKeeper:
         try:
             return Checkpoint.from_bytes(data)
         except Exception as exc:  # whatever the damage leads to
-            raise ValueError(
-                f"{self.path} is damaged or no checkpoint: {exc}. {_ANEW}"
-            ) from exc
-
-    def _replay(self, checkpoint):
-        """Give the stopper the scores; refuse if it had stopped before the end."""
-        stops = [self.stopper.update(score) for score in checkpoint.scores]
-        if any(stops[:-1]) or self.stopper.best_iteration != checkpoint.best:
-            raise ValueError(
-                f"{self.path} cannot be resumed with n_iter_no_change="
-                f"{self.stopper.n_iter_no_change} and tol={self.stopper.tol}: training "
-                f"from the start would not have come to stage {len(stops) - 1} with "
-                f"the same best stage. {_ANEW}"
-            )
-        return stops[-1]
+            raise self._refusal(f" is damaged or no checkpoint: {exc}.") from exc
 
     def _check_scored(self, scored, score):
-        """Check that model and scorer give again what the checkpoint says."""
-        last, scores = self.stages.snapshot(), self.stopper.scores
-        difference = self.training.differs(
-            self.training.estimator(last), PART, scored["last"]
-        )
-        if difference:
-            raise ValueError(
-                f"{self.path}: its model does not predict the validation data "
-                f"as the last {self.stages.unit} did when it was scored, but "
-                f"{difference}. Remove it to start anew."
+        """Check that the model and the scorer reproduce what the checkpoint says."""
+        unit, scores = self.stages.unit, self.stopper.scores
+        last = self.training.estimator(self.stages.snapshot())
+        if difference := self.training.differs(last, PART, scored["last"]):
+            raise self._refusal(
+                f": its model does not predict the validation data as the last {unit} "
+                f"did when it was scored, but {difference}."
             )
         for name, stage in (("last", -1), ("best", self.stopper.best_iteration)):
-            if name not in scored:
-                continue
-            again = score(scored[name])
+            again = score(scored[name]) if name in scored else scores[stage]
             if not np.isclose(again, scores[stage], rtol=1e-6, equal_nan=True):
-                raise ValueError(
-                    f"{self.path} is refused: by the present 'scoring' and "
-                    f"data, the score of its {name} {self.stages.unit} is {again:.6g}, "
-                    f"but it was {scores[stage]:.6g}. Remove it to start anew, or use "
-                    "another checkpoint_dir."
+                raise self._refusal(
+                    f" is refused: with the present 'scoring' and data, the score of "
+                    f"its {name} {unit} is {again:.6g}, but it was {scores[stage]:.6g}."
                 )
 
-    def begin_stage(self):
-        """Do nothing: a stage is saved when it is done."""
-
     def stage_done(self, result, is_last):
-        """Save, if it is time to: saving takes at most about a tenth of the time."""
+        """Save if it is time: saving takes at most about a tenth of the time."""
         if is_last or perf_counter() >= self._next_save:
             self.save(result)
 
     def save(self, result):
-        """Save the present state, if it is not saved yet.
+        """Save the present state, unless it is saved already.
 
-        If it cannot be written, a warning says so, once.
+        Warns once if it cannot be written.
         """
         stopper, start = self.stopper, perf_counter()
         if self._n_saved == stopper.n_iter or self._is_useless:
@@ -274,15 +247,11 @@ class CheckpointKeeper:
         models = self.stages.dump()
         if models is None:
             return
-        if self._n_saved is None:  # the first one
-            reason = self.stages.why_unreadable(models)
-            if reason is not None:
-                self._is_useless = True
-                warn(
-                    "This training cannot resume, so that no checkpoint is written to "
-                    f"{self.path.parent}: {reason}."
-                )
-                return
+        # Some types only appear in a fitted model.
+        if self._n_saved is None and (reason := self.stages.why_unreadable(models)):
+            self._is_useless = True
+            _warn_without(self.path.parent, reason)
+            return
         scored = {"last": result.present, "best": result.best}
         scored = {k: v[0][PART] for k, v in scored.items() if v and PART in v[0]}
         checkpoint = Checkpoint(
@@ -299,13 +268,3 @@ class CheckpointKeeper:
                 )
             self._has_failed = True
         self._next_save = perf_counter() + 10 * (perf_counter() - start)
-
-
-def _as_part(scored, name):
-    """Return probabilities as a result has them."""
-    return {PART: scored[name]} if name in scored else {}
-
-
-def checkpoint_path(directory):
-    """Return the file of the checkpoint in a folder."""
-    return Path(directory) / _FILE

@@ -29,80 +29,81 @@ class EarlyStoppingClassifier(
 ):
     """Train a classifier until a score on validation data stops improving.
 
-    The classifier is trained stage by stage (a tree, an epoch). After each stage the
-    validation data is scored, from predictions that grow with the stages and are
-    never computed twice. Training stops after `n_iter_no_change` stages without an
-    improvement, and the stage with the best score is kept.
+    The classifier is trained stage by stage (a tree, an epoch), and the validation data
+    is scored after each stage. Predictions are updated incrementally, never computed
+    twice. Training stops after `n_iter_no_change` stages without improvement, and the
+    stage with the best score is kept.
 
     Parameters
     ----------
     estimator : estimator
-        A `GradientBoostingClassifier`, `HistGradientBoostingClassifier` or
-        `AdaBoostClassifier` of scikit-learn, an `XGBClassifier`, `LGBMClassifier` or
+        A scikit-learn `GradientBoostingClassifier`, `HistGradientBoostingClassifier` or
+        `AdaBoostClassifier`, an `XGBClassifier`, `LGBMClassifier` or
         `CatBoostClassifier`, any classifier with `partial_fit`, `predict_proba` and
         `max_iter` such as `MLPClassifier`, or a pipeline that ends in one of these.
-        Its own parameter for the number of stages is the budget; its own early
-        stopping is not used.
+        Its number of stages is the maximum; its own early stopping is not used.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score. A scorer sees
-        the predictions of the validation data as a whole, and no others.
+        Any scorer; greater is better. None is the refined log loss,
+        ``"neg_refined_log_loss"``. The superior rules are chosen by name, for example
+        ``scoring="neg_penalized_brier_score"`` or ``"neg_penalized_log_loss"``. A
+        scorer can only use predictions of the whole validation data.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
 
     tol : float, default=0.0
-        By how much a score must exceed the best one to be an improvement. Absolute.
+        Minimum improvement over the best score. Absolute, in units of the score.
 
     validation_fraction : float, default=0.1
-        Share of the samples to validate on, if neither `validation_split` nor
-        validation data is given. The classes keep their shares as far as possible.
+        Fraction of the samples to hold out for validation, stratified if possible. Not
+        used if `validation_split` is a splitter or validation data is passed to `fit`.
 
     validation_split : splitter, "last" or None, default=None
-        A splitter of scikit-learn, whose first split is used, or ``"last"``: the last
-        `validation_fraction` of the rows, in each group if there are groups.
+        A scikit-learn splitter, whose first split is used, or ``"last"``: the last
+        `validation_fraction` of the rows, within each group if there are groups.
 
     calibration : {"auto", "temperature"} or None, default="auto"
-        Whether the probabilities of the kept stage are recalibrated by the temperature
-        that is best on the validation data, see
-        :func:`~sklearn_superior.metrics.fit_temperature`: always, never (None), or if
-        the rule that chooses is a refined one (``"auto"``), which judges them so, as
-        the default is not. The predicted classes stay the same.
+        Whether to recalibrate the probabilities of the kept stage with the temperature
+        that fits the validation data best, see
+        :func:`~sklearn_superior.metrics.fit_temperature`. ``"temperature"``: always;
+        None: never; ``"auto"``: if `scoring` is a refined rule such as the default,
+        which scores recalibrated probabilities. The predicted classes stay the same.
 
     checkpoint_dir : str or path, default=None
-        Folder in which to keep a checkpoint: the scores so far, the last model and the
-        best one. It is written whole or not at all, and less often if writing is slow.
-        Needs skops for estimators of scikit-learn. A folder is for one fit: not for the
+        Folder for a checkpoint: the scores so far, the last model and the best one. It
+        is written atomically, and less often if writing is slow. scikit-learn
+        estimators require skops. Use one folder per fit; do not share it between the
         folds of a cross-validation.
 
     resume : bool, default=False
-        Resume from the checkpoint in `checkpoint_dir`, if there is one, to the result
-        of training without a break. A checkpoint of another training is an error that
-        says what differs. Where training cannot resume, a warning says so and no
-        checkpoint is written: with `AdaBoostClassifier`, with `CatBoostClassifier`,
-        and with XGBoost and LightGBM if they draw something at random.
+        Resume from the checkpoint in `checkpoint_dir`, if there is one, with the same
+        result as uninterrupted training. A checkpoint of another training raises an
+        error that names the differences. If training cannot resume, `fit` warns and
+        writes no checkpoint: this is the case for `AdaBoostClassifier` and
+        `CatBoostClassifier`, and for XGBoost and LightGBM with random sampling.
 
     random_state : int, RandomState instance or None, default=None
-        Chooses the validation samples. The estimator has a seed of its own.
+        Controls the choice of the validation samples. The estimator has its own seed.
 
     verbose : int, default=0
-        With 1, print a line for each stage.
+        If 1, print a line for each stage.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator, cut back to its best stage. Its own probabilities are not
-        recalibrated. It predicts the validation data exactly as that stage did when it
-        was scored, which `fit` verifies.
+        recalibrated. `fit` verifies that it predicts the validation data exactly as the
+        best stage did when it was scored.
 
     feature_importances_ : ndarray of shape (n_features,)
-        The importances of the features, where the kept estimator has them.
+        The feature importances, if the estimator has them.
 
     best_iteration_ : int
-        Number of the best stage, from 0.
+        Index of the best stage, starting at 0.
 
     best_score_ : float
-        Its score.
+        Score of the best stage.
 
     n_iter_ : int
         Number of stages that were trained.
@@ -111,10 +112,10 @@ class EarlyStoppingClassifier(
         The score of each stage.
 
     scorer_ : callable
-        The scorer that `scoring` means.
+        The scorer.
 
     temperature_ : float
-        The temperature of the probabilities, 1.0 if they are not recalibrated.
+        The temperature of the probabilities; 1.0 if they are not recalibrated.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
@@ -123,17 +124,17 @@ class EarlyStoppingClassifier(
         Number of features.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if `X` has names that are all strings.
+        Names of the features, defined only if all feature names of `X` are strings.
 
     See Also
     --------
-    EarlyStopper : The rule of stopping, for loops of your own.
+    EarlyStopper : The stopping rule, for your own training loop.
     staged_scores : Scores of all stages of a fitted ensemble.
 
     Notes
     -----
     No stage is trained beyond ``best_iteration_ + n_iter_no_change``, except by
-    `AdaBoostClassifier`, which cannot be stopped on the way and trains to its end.
+    `AdaBoostClassifier`, which cannot be interrupted and always trains to the end.
 
     A class that is missing from the training part gets probability 0. Ctrl-C during
     `fit` ends training with a warning and keeps the best stage so far.
@@ -152,6 +153,11 @@ class EarlyStoppingClassifier(
     >>> model = model.fit(X, y)
     >>> model.n_iter_ - model.best_iteration_
     6
+
+    To choose the stage by the penalized Brier score, name it:
+
+    >>> model.set_params(scoring="neg_penalized_brier_score").fit(X, y).temperature_
+    1.0
     """
 
     @says_instead(**PATIENCE)
@@ -160,7 +166,7 @@ class EarlyStoppingClassifier(
         estimator,
         *,
         scoring=None,
-        n_iter_no_change=10,
+        n_iter_no_change=20,
         tol=0.0,
         validation_fraction=0.1,
         validation_split=None,
@@ -206,11 +212,11 @@ class EarlyStoppingClassifier(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. The validation part of the samples is scored with its own,
-            whose scale means nothing.
+            Sample weights. They also weight the validation scores, where their scale
+            has no effect.
 
         X_val, y_val : array-like, default=None
-            Validation data. If given, all of `X` is trained on.
+            Validation data. If given, all of `X` is used for training.
 
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of `X_val`.
@@ -241,21 +247,18 @@ class EarlyStoppingClassifier(
         split = split_validation(self, Rows(X, y, weight), validation, groups)
         self.classes_ = classes
         training = make_training(estimator, split, classes, stages=stages)
-
-        def attributes_of(estimator):
-            return {"estimator_": estimator}
-
-        fit_holdout(self, training, split, attributes_of).set_on(self)
-        vars(self).update(attributes_of(training.estimator()))
+        holdout = fit_holdout(self, training, split, lambda kept: {"estimator_": kept})
+        holdout.set_on(self)
+        self.estimator_ = training.estimator()
 
     @property
     def feature_importances_(self):
-        """The importances of the features, where the kept estimator has them."""
+        """The feature importances, if the estimator has them."""
         check_is_fitted(self, "estimator_")
         kept = self.estimator_
         kept = kept[-1] if isinstance(kept, Pipeline) else kept
         importances = np.asarray(kept.feature_importances_)
-        if importances.ndim == 0:  # of CatBoost, which has not computed them yet
+        if importances.ndim == 0:  # CatBoost has not computed them yet
             importances = np.asarray(kept.get_feature_importance())
         return importances
 

@@ -1,7 +1,7 @@
-"""Training with a hold-out: its parameters, its rows, when to stop, what is kept.
+"""Training with a hold-out: its parameters, its rows, when to stop, what to keep.
 
-`EarlyStoppingClassifier` and `CNNClassifier` stand on this module. What other folders
-need of it stands in `__all__`.
+`EarlyStoppingClassifier` and `CNNClassifier` are built on this module. Other folders
+may use what is in `__all__`.
 """
 
 import math
@@ -70,7 +70,7 @@ STOPPING_CONSTRAINTS = {
     "verbose": ["verbose"],
 }
 
-# A decorator of `fit`: what other libraries call the validation data.
+# A decorator of `fit`: the names of the validation data in other libraries.
 names_validation_data = says_instead(
     **dict.fromkeys(
         ("eval_set", "validation_data"),
@@ -88,7 +88,7 @@ def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
     if isinstance(classifier.checkpoint_dir, str) and not classifier.checkpoint_dir:
         raise ValueError(
             "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use '.' "
-            "for the present one."
+            "for the current one."
         )
     if classifier.resume and classifier.checkpoint_dir is None:
         raise ValueError("resume=True needs a checkpoint_dir.")
@@ -99,14 +99,11 @@ def check_stopping_parameters(classifier, constraints=STOPPING_CONSTRAINTS):
 
 @dataclass
 class Split:
-    """What to train on, and what to validate on.
-
-    The training rows are the caller's own, if they were not split.
-    """
+    """What to train on, and what to validate on."""
 
     train: Rows
     val: Rows | None
-    was_split: bool = False
+    was_split: bool = False  # if not, the training rows are the caller's own
 
 
 def split_validation(classifier, data, validation, groups, *, validates=True):
@@ -115,19 +112,19 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
     Parameters
     ----------
     classifier : estimator
-        Its parameters say how to split.
+        Its parameters define the split.
 
     data : Rows
-        What `fit` was given, checked.
+        The checked arguments of `fit`.
 
     validation : tuple of X, y, sample_weight
-        Validation data. Without it a part of `data` is taken.
+        Validation data. If None, a part of `data` is held out.
 
     groups : array-like or None
         Groups for the split.
 
     validates : bool
-        Whether there is to be a validation part at all.
+        Whether to have a validation part at all.
 
     Returns
     -------
@@ -135,8 +132,8 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
     """
     X_val, y_val, weight_val = validation
     if not validates:
-        if not all(values is None for values in validation):
-            raise ValueError("early_stopping=False has no use for validation data.")
+        if any(values is not None for values in validation):
+            raise ValueError("early_stopping=False does not use validation data.")
         return Split(data, None)
     if (X_val is None) != (y_val is None):
         absent = "X_val" if X_val is None else "y_val"
@@ -150,7 +147,7 @@ def split_validation(classifier, data, validation, groups, *, validates=True):
         raise ValueError("sample_weight_val is given, but X_val is not.")
     if groups is not None and classifier.validation_split is None:
         raise ValueError(
-            "groups are given, but validation_split=None takes no notice of them. Set "
+            "groups are given, but validation_split=None ignores them. Set "
             "validation_split to a splitter that uses groups, such as "
             "GroupShuffleSplit(1) for new groups, or to 'last' for the last rows of "
             "each group."
@@ -175,46 +172,41 @@ def validation_rows(X, y, groups, *, split, fraction, random_state):
         The data.
 
     split : splitter, "last" or None
-        The first split of a splitter; the last rows of each group; or a random part
-        in which the classes keep their shares.
+        The first split of a splitter; the last rows of each group; or a stratified
+        random part.
 
     fraction : float
-        Size of the validation part, where it is not given by a splitter.
+        Size of the validation part, unless a splitter defines it.
 
     random_state : int, RandomState or None
         For the random part.
     """
     check_split(split)
-    if split is not None and not isinstance(split, str):
-        try:
-            parts = next(iter(split.split(X, y, groups)), ((), ()))
-        except ValueError as exc:
-            if groups is None and "groups" in str(exc):
-                raise ValueError(
-                    f"validation_split={split} needs groups: pass them to fit, as "
-                    "cross_val_score(..., params={'groups': groups}) does."
-                ) from exc
-            raise
-        if len(parts) != 2:
-            raise ValueError(
-                "The 'validation_split' parameter must give two parts, rows to train "
-                f"on and rows to validate on. Got {len(parts)} parts by {split!r}."
-            )
-        train, val = parts
-        if len(train) == 0 or len(val) == 0:
-            raise ValueError(
-                "The 'validation_split' parameter must give a split with rows to train "
-                f"on and rows to validate on. {split!r} gives {len(train)} and "
-                f"{len(val)}."
-            )
-        return train, val
-    if split == "last":
+    if split is None:
+        return _random_rows(y, fraction, random_state)
+    if isinstance(split, str):
         return _last_rows(count_rows(X), groups, fraction)
-    return _random_rows(y, fraction, random_state)
+    try:
+        parts = next(iter(split.split(X, y, groups)), ((), ()))
+    except ValueError as exc:
+        if groups is None and "groups" in str(exc):
+            raise ValueError(
+                f"validation_split={split} needs groups: pass them to fit, as "
+                "cross_val_score(..., params={'groups': groups}) does."
+            ) from exc
+        raise
+    sizes = [len(part) for part in parts]
+    if len(sizes) != 2 or 0 in sizes:
+        raise ValueError(
+            "The 'validation_split' parameter must give two parts, rows to train on "
+            f"and rows to validate on. Got {len(sizes)} parts with {sizes} rows from "
+            f"{split!r}."
+        )
+    return parts
 
 
 def check_split(split):
-    """Check that the parameter `validation_split` is what it may be."""
+    """Check the parameter `validation_split`."""
     if split is None or (isinstance(split, str) and split == "last"):
         return
     if isinstance(split, type | str) or not hasattr(split, "split"):
@@ -242,7 +234,7 @@ def _last_rows(n_rows, groups, fraction):
 def _random_rows(y, fraction, random_state):
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     n_val = int(np.ceil(fraction * len(y)))
-    # A class of one sample cannot be shared out: it is trained on.
+    # A class with a single sample cannot be split: it is trained on.
     shared = np.flatnonzero(counts[codes] > 1)
     if len(shared) <= n_val:
         shared = np.arange(len(y))
@@ -261,10 +253,8 @@ def _random_rows(y, fraction, random_state):
 
 
 def make_training(estimator, split, classes, **options):
-    """Return the training of an estimator on a hold-out.
-
-    The steps of a pipeline get rows of their own: some work in place.
-    """
+    """Return the training of an estimator on a hold-out."""
+    # Some steps of pipelines work in place, so they get copies of the rows.
     is_pipeline = isinstance(estimator, Pipeline)
 
     def train():
@@ -278,22 +268,12 @@ def make_training(estimator, split, classes, **options):
     return Training(estimator, train, seen, classes, **options)
 
 
-@dataclass
-class Holdout:
-    """What came of training with a hold-out, as the attributes of a classifier."""
-
-    n_iter_: int
-    temperature_: float = 1.0
-    scorer_: object = None
-    best_iteration_: int | None = None
-    best_score_: float | None = None
-    validation_scores_: np.ndarray | None = None
+class Holdout(dict):
+    """The attributes of a classifier that was trained with a hold-out."""
 
     def set_on(self, classifier):
-        """Set the attributes; those of the scores only if there are any."""
-        for name, value in vars(self).items():
-            if value is not None:
-                setattr(classifier, name, value)
+        """Set the attributes."""
+        vars(classifier).update(self)
 
 
 def fit_holdout(classifier, training, split, attributes_of):
@@ -302,18 +282,19 @@ def fit_holdout(classifier, training, split, attributes_of):
     Parameters
     ----------
     classifier : estimator
-        Its parameters define when to stop and where to write checkpoints; it has the
-        callbacks. It is not changed.
+        Its parameters define when to stop and where to write checkpoints, and it has
+        the callbacks. It is not changed.
 
     training : Training
-        What is trained.
+        What to train.
 
     split : Split
-        Training and validation data. Without the latter all stages are trained and
-        the last one is kept.
+        Training and validation data. Without validation data, all stages are trained
+        and the last one is kept.
 
     attributes_of : callable
-        Returns what makes a copy of the classifier predict as an estimator does.
+        Returns the attributes that make a copy of the classifier predict as an
+        estimator does.
 
     Returns
     -------
@@ -328,17 +309,21 @@ def fit_holdout(classifier, training, split, attributes_of):
         weight = with_mean_one(val.sample_weight)
         score = StageScorer(scorer, training.classes, val.X, val.y, weight)
     training.begin()
-    _check_validation_classes(split)
+    if val is not None and not np.isin(val.y, split.train.y).any():
+        raise ValueError(
+            "The validation data must have classes of the training data. Got "
+            f"{np.unique(val.y).tolist()} and {np.unique(split.train.y).tolist()}."
+        )
     result, stop = Result(1), False
     checkpoint = open_checkpoint(classifier, training, stopper, scorer, val)
     if checkpoint and classifier.resume:
         stop = checkpoint.resume(result, score)
+        if classifier.verbose and stopper.n_iter:
+            print(f"resumed after {stopper.n_iter} {stages.unit}s: {checkpoint.path}")
 
     def attributes():
-        last_step = stages.snapshot()
-        return (
-            None if last_step is None else attributes_of(training.estimator(last_step))
-        )
+        last = stages.snapshot()
+        return None if last is None else attributes_of(training.estimator(last))
 
     callbacks = Callbacks(classifier, split.train, n_stages, stages.unit, attributes)
     observers = [StagePrinter(stages, stopper)] if classifier.verbose else []
@@ -355,90 +340,65 @@ def fit_holdout(classifier, training, split, attributes_of):
             if checkpoint:
                 checkpoint.save(result)
     except KeyboardInterrupt:
-        _survive_interrupt(result, stopper, stages.unit, has_scores=val is not None)
-    holdout = Holdout(stopper.n_iter)
-    if val is not None:
-        y_proba = _keep_best(training, result, stopper)
-        holdout = Holdout(
-            stopper.n_iter,
-            _find_temperature(classifier.calibration, scorer, val, y_proba, training),
-            scorer,
-            stopper.best_iteration,
-            stopper.best_score,
-            np.array(stopper.scores),
+        # It may have come after the best stage was scored, but before it was stored.
+        best = stopper.best_iteration
+        has_best = best is not None and best == result.best_iteration
+        if not (stopper.n_iter if val is None else has_best):
+            raise
+        kept = "the present weights are" if val is None else "the best of them is"
+        warn(
+            f"Training was interrupted after {stopper.n_iter} {stages.unit}s; {kept} "
+            "kept."
         )
+    holdout = Holdout(n_iter_=stopper.n_iter, temperature_=1.0)
+    if val is not None:
+        holdout |= _keep_best(training, result, stopper)
+        holdout["scorer_"] = scorer
+        if calibrates(classifier.calibration, scorer):
+            own_classes = training.own_classes
+            columns = np.isin(training.classes, own_classes)
+            holdout["temperature_"] = best_temperature(
+                val.y,
+                result.best[0][PART][:, columns],
+                own_classes,
+                with_mean_one(val.sample_weight),
+                **temperature_options(scorer),
+            )
     callbacks.finished(lambda: attributes_of(training.estimator()))
     return holdout
 
 
-def _check_validation_classes(split):
-    """Raise an error if no validation sample has a class that is trained on."""
-    if split.val is not None and not np.isin(split.val.y, split.train.y).any():
-        raise ValueError(
-            "The validation data must have classes of the training data. Got "
-            f"{np.unique(split.val.y).tolist()} and "
-            f"{np.unique(split.train.y).tolist()}."
-        )
-
-
-def _survive_interrupt(result, stopper, unit, *, has_scores):
-    """Warn and continue, or raise if there is nothing to keep."""
-    n_iter, best = stopper.n_iter, stopper.best_iteration
-    # The interrupt may have come after the best stage was scored and before it was
-    # remembered.
-    has_best = best is not None and best == result.best_iteration
-    if not (has_best if has_scores else n_iter):
-        raise
-    kept = "the best of them is" if has_scores else "the present weights are"
-    warn(f"Training was interrupted after {n_iter} {unit}s; {kept} kept.")
-
-
 def _keep_best(training, result, stopper):
-    """Keep the best stage; return its probabilities."""
-    if stopper.best_iteration is None:
+    """Keep the best stage; return the attributes that describe it."""
+    best = stopper.best_iteration
+    if best is None:
         raise ValueError(
             f"No stage has a valid score: all {stopper.n_iter} scores of the "
             "'scoring' parameter are NaN or minus infinity."
         )
-    y_proba = result.best[0][PART]
-    training.keep_as_scored(stopper.best_iteration, PART, y_proba)
-    warn_of_scores(
-        stopper.scores,
-        stopper.best_iteration,
-        training.stages,
-        stopper.n_iter_no_change,
-    )
-    return y_proba
-
-
-def _find_temperature(calibration, scorer, val, y_proba, training):
-    """Return the temperature to ship, that of the rule if it is a refined one."""
-    if not calibrates(calibration, scorer):
-        return 1.0
-    own_classes = training.own_classes
-    return best_temperature(
-        val.y,
-        y_proba[:, np.isin(training.classes, own_classes)],
-        own_classes,
-        with_mean_one(val.sample_weight),
-        **temperature_options(scorer),
-    )
+    training.keep_as_scored(best, PART, result.best[0][PART])
+    warn_of_scores(stopper.scores, best, training.stages, stopper.n_iter_no_change)
+    return {
+        "best_iteration_": best,
+        "best_score_": stopper.best_score,
+        "validation_scores_": np.array(stopper.scores),
+    }
 
 
 def warn_of_scores(scores, best, stages, patience):
-    """Warn if the scores are all equal, or the best one is near the end of the budget.
+    """Warn if all scores are equal, or if the best stage is near the end of the budget.
 
-    Near means that no more than a quarter of the patience has passed since, or of the
-    budget if that is smaller. Then further training usually finds a better stage.
+    It is near the end if at most a quarter of the patience has passed since, or of the
+    budget if that is smaller. In this case, further training usually helps.
     """
     unit, n_stages = stages.unit, stages.n_stages
     n_since = len(scores) - 1 - best
     ended_by_budget = len(scores) == n_stages > 1
     if len(scores) > 1 and all(score == scores[0] for score in scores):
         warn(
-            f"All {len(scores)} scores of the validation data are equal, so that "
-            f"the first {unit} is kept. Use a 'scoring' that tells the {unit}s "
-            "apart, such as the default, or more validation data."
+            f"All {len(scores)} scores of the validation data are equal, so the first "
+            f"{unit} is kept. Use a 'scoring' that distinguishes the {unit}s, such as "
+            "the default, or more validation data."
         )
     elif ended_by_budget and n_since <= min(patience, n_stages) // 4:
         place = f"the last of {n_stages}: the score was still improving"

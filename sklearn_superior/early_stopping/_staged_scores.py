@@ -17,9 +17,9 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
     Parameters
     ----------
     fitted_estimator : estimator
-        A fitted boosting classifier of scikit-learn, XGBoost, LightGBM or CatBoost, a
-        pipeline that ends in one, or an `EarlyStoppingClassifier` of one, whose
-        temperature is not applied.
+        A fitted boosting classifier from scikit-learn, XGBoost, LightGBM or CatBoost, a
+        pipeline that ends in one, or an `EarlyStoppingClassifier` of one. The
+        temperature of the latter is not applied.
 
     X : array-like of shape (n_samples, n_features)
         Data.
@@ -28,7 +28,8 @@ def staged_scores(fitted_estimator, X, y, *, scoring=None):
         True labels.
 
     scoring : str, callable or None, default=None
-        Any scorer; greater is better. None is the penalized Brier score.
+        Any scorer, such as ``"neg_penalized_brier_score"``; greater is better. None is
+        the refined log loss, ``"neg_refined_log_loss"``.
 
     Returns
     -------

@@ -12,32 +12,30 @@ from sklearn_superior.utils._sklearn_compat import (
 
 
 class EarlyStopper:
-    """Tell when a score has stopped improving.
+    """Decide when to stop, given one score after another.
 
-    Training is to stop after `n_iter_no_change` scores in a row, none of which is
-    better than the best so far by more than `tol`. Scores at the start that are all
-    equal do not count: a model that predicts one class throughout has yet to learn.
+    Training should stop after `n_iter_no_change` scores in a row that do not exceed the
+    best score by more than `tol`. Equal scores at the start do not count: a model that
+    predicts the same class for all samples has not learned anything yet.
 
     Parameters
     ----------
-    n_iter_no_change : int, default=10
-        How many scores without improvement to wait for (the patience).
+    n_iter_no_change : int, default=20
+        Number of scores without improvement before stopping (the patience).
 
     tol : float, default=0.0
-        By how much a score must exceed the best one to count as better. Absolute,
-        in the units of the score.
+        Minimum improvement over the best score. Absolute, in units of the score.
 
     greater_is_better : bool, default=True
-        Whether scores are to grow (accuracies, scores of scikit-learn's scorers) or
-        to shrink (losses).
+        True for scores, such as those of scikit-learn's scorers, False for losses.
 
     Attributes
     ----------
     best_iteration : int or None
-        Number of the best score, from 0. None as long as there is none.
+        Index of the best score, starting at 0. None before there is one.
 
     best_score : float
-        The best score. The worst possible one as long as there is none.
+        The best score. Minus infinity, or infinity for losses, before there is one.
 
     scores : list of float
         All scores.
@@ -50,12 +48,12 @@ class EarlyStopper:
 
     Notes
     -----
-    NaN is no improvement. Of equal scores the first is the best one.
+    NaN is never an improvement. Among equal scores, the first is the best.
 
     Examples
     --------
-    Six scores with a patience of 3. The third is the best; the next three are not
-    better, so the sixth says stop:
+    Six scores with a patience of 3. The third is the best, and the next three do not
+    improve on it, so training stops after the sixth:
 
     >>> from sklearn_superior.early_stopping import EarlyStopper
     >>> stopper = EarlyStopper(n_iter_no_change=3)
@@ -64,7 +62,7 @@ class EarlyStopper:
     >>> stopper.best_iteration, stopper.best_score
     (2, 0.8)
 
-    In a loop of your own:
+    In your own training loop:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import GradientBoostingClassifier
@@ -86,7 +84,7 @@ class EarlyStopper:
     }
 
     @says_instead(**PATIENCE)
-    def __init__(self, *, n_iter_no_change=10, tol=0.0, greater_is_better=True):
+    def __init__(self, *, n_iter_no_change=20, tol=0.0, greater_is_better=True):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.greater_is_better = greater_is_better
@@ -94,7 +92,7 @@ class EarlyStopper:
         self.best_iteration = None
         self.best_score = -inf if greater_is_better else inf
         self.scores = []
-        self._n_equal = 0  # scores at the start that are equal
+        self._n_equal = 0  # number of equal scores at the start
 
     @property
     def n_iter(self):

@@ -1,21 +1,19 @@
-"""Functions that call back, as coroutines.
+"""Run a function that calls back as a coroutine.
 
-The libraries call us after each stage, not the other way round. A coroutine waits in
-that call while its caller does something else, such as a stage of another training.
-It runs in the thread of its caller: a thread of its own would have an OpenMP team of
-its own, whose idle members take the cores from the others, and would lose the settings
-that libraries keep for each thread.
+Libraries call us after each stage, not the other way round. A coroutine waits inside
+that call while its caller does something else, such as training a stage of another
+model. It runs in the thread of its caller. A thread of its own would start its own
+OpenMP team, whose idle members keep the cores from the others, and would not see the
+settings that libraries keep per thread.
 """
 
 import atexit
 import signal
 import sys
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import partial
-from operator import attrgetter, eq, is_
-from signal import SIGINT
 from threading import current_thread, main_thread
 from weakref import WeakSet
 
@@ -24,16 +22,16 @@ from sklearn import get_config, set_config
 
 
 class Coroutine:
-    """A function that is called with `emit`, and waits whenever it calls that.
+    """A function that receives `emit`, and pauses whenever it calls it.
 
-    What libraries set for the duration of a fit is the coroutine's own, and is not seen
-    by others while it waits; see `_Settings`.
+    Settings that a library changes for the duration of a fit belong to the coroutine:
+    nobody else sees them while it is paused.
 
     Parameters
     ----------
     function : callable
-        Called with the function `emit`, which hands a value over to the caller of
-        `resume` and returns what the next call of `resume` is given.
+        Called with the function `emit`, which passes a value to the caller of
+        `resume` and returns the argument of the next call of `resume`.
 
     Examples
     --------
@@ -53,45 +51,68 @@ class Coroutine:
 
     def __init__(self, function):
         self._greenlet = greenlet.greenlet(function)
-        # Context variables, among them NumPy's error state, are those of the caller.
+        # The function sees the caller's context variables, including NumPy's error
+        # state, and changes only its own copy of them.
         self._greenlet.gr_context = copy_context()
-        self._settings = _Settings()
+        self._settings, self._inference_mode = {}, ExitStack()
         self._thread = current_thread()
         _coroutines.add(self)
 
     @property
     def has_ended(self):
-        """Whether the function has returned or raised an error."""
+        """Whether the function has returned or raised."""
         return self._greenlet.dead
 
     def resume(self, reply=None):
-        """Let the function run on; return what it emits, or at its end returns."""
-        if not self._greenlet:  # not begun: the reply would be its argument
-            return self._switch(self._greenlet.switch, _emit)
-        return self._switch(self._greenlet.switch, reply)
+        """Continue the function; return what it emits next, or its return value."""
+        # The first switch starts the function, and its value is the argument.
+        return self._switch(self._greenlet.switch, reply if self._greenlet else _emit)
 
     def close(self):
-        """End the function where it waits, by an exception that it may not catch."""
-        while not self._greenlet.dead:  # one that is caught all the same comes again
-            # What a library makes of the exception is of no interest.
+        """End the function where it is paused, by raising an exception there."""
+        # Some libraries swallow the exception and continue: raise it again until the
+        # function gives up. Whatever error it raises in turn does not matter.
+        while not self._greenlet.dead:
             with suppress(Exception):
                 self._switch(self._greenlet.throw, greenlet.GreenletExit)
 
     def __del__(self):
-        # The garbage collector may be at work in another thread, which cannot switch.
+        # The garbage collector may run in another thread, which cannot switch here.
         if current_thread() is self._thread:
             self.close()
 
     def _switch(self, switch, argument):
         self._greenlet.parent = greenlet.getcurrent()
-        self._settings.enter()
+        callers = self._swap(self._settings)
         try:
             return switch(argument)
         finally:
-            self._settings.leave()
+            self._settings = self._swap(callers)
+
+    def _swap(self, values):
+        """Install settings, and return the ones they replace.
+
+        Only settings that differ are written: each change of the warning filters makes
+        Python forget which warnings it has already shown.
+        """
+        settings = _find_settings(self._inference_mode)
+        before = {name: read() for name, (read, _) in settings.items()}
+        has_written = False
+        for name, value in values.items():
+            read, write = settings[name]
+            # torch's inference mode also changes the gradient mode, so read again
+            # after a write. Otherwise do not: reading XGBoost's config is slow.
+            present = read() if has_written else before[name]
+            # Filters are compared by identity. An equal list is not enough, because
+            # `simplefilter` changes the installed list in place.
+            is_same = type(value) in (dict, int) and present == value
+            if not (present is value or is_same):
+                write(value)
+                has_written = True
+        return before
 
 
-# CatBoost hangs if it is left waiting when the interpreter is taken down.
+# CatBoost hangs if a coroutine is still paused in it when the interpreter exits.
 _coroutines: WeakSet = WeakSet()
 
 
@@ -102,112 +123,52 @@ def _close_all():
 
 
 def _emit(value):
-    """Switch to the caller of `resume`.
-
-    Nothing on the stack of a coroutine holds the coroutine, so that it ends if it is
-    dropped.
-    """
+    # A function rather than a method: nothing on the stack of a coroutine may refer to
+    # the coroutine, or it would never be collected when its owner drops it.
     caller = greenlet.getcurrent().parent
     if caller is None:
         raise RuntimeError("on_stage must be called in the thread of fit.")
     return caller.switch(value)
 
 
-class _Settings:
-    """Settings of a thread or of the process that a coroutine has for itself.
+def _find_settings(inference_mode):
+    """Return how to read and write each setting that a fit may change.
 
-    A fit sets them, waits in the middle, and puts them back at its end. In the
-    meantime, others must not see them. Only what differs is set, because each change of
-    the filters of warnings makes Python forget which warnings were shown.
+    These are settings of the thread or of the process. A fit sets them, pauses in the
+    middle, and restores them at its end.
     """
-
-    def __init__(self):
-        self._inference_mode = _InferenceMode()
-        self._own = {}
-
-    def enter(self):
-        """Take over from the caller, whose settings are the own ones at first."""
-        self._callers = self._swap(self._own)
-
-    def leave(self):
-        """Give back to the caller."""
-        self._own = self._swap(self._callers)
-
-    def _swap(self, values):
-        """Set the values that differ, and return all that were set before."""
-        settings = _settings(self._inference_mode)
-        before = {name: read() for name, (read, _, _) in settings.items()}
-        has_written = False
-        for name, value in values.items():
-            read, write, is_same = settings[name]
-            # After a change, read once more: torch's inference mode sets that of
-            # gradients, too. Otherwise not, because XGBoost takes its time.
-            if not is_same(read() if has_written else before[name], value):
-                write(value)
-                has_written = True
-        return before
-
-
-def _settings(inference_mode):
-    """Return how each setting is read, written and compared, by its name."""
     settings = {}
     xgboost, torch = sys.modules.get("xgboost"), sys.modules.get("torch")
-    if hasattr(xgboost, "set_config"):  # imported as a whole
-        settings["xgboost"] = xgboost.get_config, _set_xgboost_config, eq
+    if hasattr(xgboost, "set_config"):  # it may be half imported
+        settings["xgboost"] = xgboost.get_config, lambda c: xgboost.set_config(**c)
     if hasattr(torch, "inference_mode"):
-        is_inference = torch.is_inference_mode_enabled
-        settings["inference mode"] = is_inference, inference_mode.set, is_
-        settings["gradients"] = torch.is_grad_enabled, torch.set_grad_enabled, is_
-        settings["threads"] = torch.get_num_threads, torch.set_num_threads, eq
+
+        def set_inference_mode(is_on):
+            # There is no setter, only a context manager, which stays open meanwhile.
+            inference_mode.close()
+            if torch.is_inference_mode_enabled() != is_on:
+                inference_mode.enter_context(torch.inference_mode(is_on))
+
+        settings["inference"] = torch.is_inference_mode_enabled, set_inference_mode
+        settings["gradients"] = torch.is_grad_enabled, torch.set_grad_enabled
+        settings["threads"] = torch.get_num_threads, torch.set_num_threads
     if current_thread() is main_thread():
-        # These are of the whole process. The handler can only be set here; and a thread
-        # that gives back filters may undo what another one has done in the meantime.
-        settings["SIGINT"] = partial(signal.getsignal, SIGINT), _set_signal, is_
-        settings["filters"] = _get_filters, _set_filters, _are_same
-    settings["sklearn"] = get_config, _set_sklearn_config, eq
+        # These belong to the whole process. Signal handlers can only be set in the main
+        # thread, and another thread restoring filters could undo someone's change.
+        get, write = signal.getsignal, signal.signal
+        settings["SIGINT"] = partial(get, signal.SIGINT), partial(write, signal.SIGINT)
+        # `catch_warnings` replaces these. The private one is what `record=True` sets:
+        # without it, a fit that records would also collect the warnings of others.
+        for name in ("filters", "showwarning", "_showwarnmsg_impl"):
+            settings[name] = partial(getattr, warnings, name), _warnings_writer(name)
+    settings["sklearn"] = get_config, lambda config: set_config(**config)
     return settings
 
 
-def _set_signal(handler):
-    signal.signal(SIGINT, handler)
-
-
-def _set_sklearn_config(config):
-    set_config(**config)
-
-
-def _set_xgboost_config(config):
-    sys.modules["xgboost"].set_config(**config)
-
-
-# What `warnings.catch_warnings` replaces. The private name is that of its `record`;
-# without it, warnings of others would go into the list of a fit that records its own.
-_CAUGHT = ("filters", "showwarning", "_showwarnmsg_impl")
-_get_filters = partial(attrgetter(*_CAUGHT), warnings)
-
-
-def _are_same(objects, others):
-    return all(map(is_, objects, others))
-
-
-def _set_filters(values):
-    for name, value in zip(_CAUGHT, values, strict=True):
+def _warnings_writer(name):
+    def write(value):
         setattr(warnings, name, value)
-    with warnings.catch_warnings():  # which makes Python notice the new filters
-        pass
+        with warnings.catch_warnings():  # makes Python notice the new filters
+            pass
 
-
-class _InferenceMode:
-    """Sets torch's inference mode, which has a context manager and no setter."""
-
-    _context = None
-
-    def set(self, is_on):
-        import torch
-
-        if self._context is not None:  # back to what it was before
-            self._context.__exit__(None, None, None)
-            self._context = None
-        if torch.is_inference_mode_enabled() != is_on:
-            self._context = torch.inference_mode(is_on)
-            self._context.__enter__()
+    return write

@@ -1,7 +1,7 @@
 """The one loop over stages: trainings in lockstep, scored, stopped and observed.
 
-A hold-out is one training, a search has one for each fold, and a comparison is
-trainings that never stop.
+A hold-out is one training, a search has one per fold, and a comparison is trainings
+that never stop.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ from sklearn_superior.utils._parallel import limit_threads
 
 @dataclass
 class Result:
-    """What came of some trainings.
+    """The outcome of a run so far.
 
     Parameters
     ----------
@@ -34,42 +34,34 @@ class Result:
         What the last stage of each training predicts, by part.
 
     best : list of dict or None
-        The same of the best stage.
+        What the best stage predicts.
 
     best_iteration : int or None
         The best stage, which every training remembers.
 
     fit_times, score_times : ndarray of shape (n_trainings,)
-        Seconds.
+        Seconds spent on each training.
     """
 
     n_trainings: int
     scores: list = field(default_factory=list)
-    present: list = field(default_factory=list)
     best: list | None = None
     best_iteration: int | None = None
 
     def __post_init__(self):
-        self.present = self.present or [{} for _ in range(self.n_trainings)]
-        self.fit_times = np.zeros(self.n_trainings)
-        self.score_times = np.zeros(self.n_trainings)
+        self.present = [{} for _ in range(self.n_trainings)]
+        self.fit_times, self.score_times = np.zeros((2, self.n_trainings))
 
 
 class FixedBudget:
-    """Stops after a number of stages, the last of which is the best one.
-
-    Parameters
-    ----------
-    n_stages : int
-        Number of stages.
-    """
+    """Stop after `n_stages` stages, and call the last one the best."""
 
     def __init__(self, n_stages):
         self.n_stages, self.n_iter = n_stages, 0
 
     @property
     def is_best(self):
-        """Whether the last stage is the best one so far."""
+        """Whether the last stage is the best so far."""
         return self.n_iter == self.n_stages
 
     def update(self, score):
@@ -90,36 +82,35 @@ def run(
 ):
     """Advance trainings in lockstep until they are stopped or have all ended.
 
-    After each stage every training is judged, the mean of the scores decides, and the
-    observers are told. A training may end by itself before the others; its last stage
-    then stands for those that it lacks. An exception in a training, in the judge or in
-    an observer closes all trainings before it is raised.
+    After each stage, every training is scored, the mean score decides whether to stop,
+    and the observers are notified. If a training ends before the others, its last stage
+    stands in for the missing ones. An exception in a training, the judge or an observer
+    closes all trainings before it propagates.
 
     Parameters
     ----------
     trainings : list of Training
-        What is trained.
+        What to train.
 
     judge : callable
-        Called with the number of a training and its probabilities by part, returns a
+        Called with the index of a training and its probabilities by part, returns a
         score; greater is better.
 
     stopper : EarlyStopper or FixedBudget
-        Decides by the mean score which stage is the best and when to stop.
+        Decides from the mean score which stage is the best and when to stop.
 
-    observers : iterable of object
-        Each has a method `begin_stage`, and `stage_done`, which is called with the
-        result so far and whether this was the last stage. It returns whether to stop.
+    observers : iterable of Observer
+        Notified of each stage; any of them may stop the run.
 
     n_at_once : int, default=1
-        With 1, trainings take turns in the calling thread. Otherwise they are dealt to
-        so many threads.
+        With 1, trainings take turns in the calling thread. Otherwise they are
+        distributed over this many threads.
 
     max_threads : int, default=None
-        At most so many OpenMP threads for each of them.
+        Maximum number of OpenMP threads for each of them.
 
     result : Result, default=None
-        To continue with, and to have at hand after an exception.
+        A result to continue, which the caller still has after an exception.
 
     Returns
     -------
@@ -130,23 +121,20 @@ def run(
 
     def step(k):
         try:
-            return advance_and_judge(k)
+            start = perf_counter()
+            parts = trainings[k].advance()
+            trained = perf_counter()
+            result.fit_times[k] += trained - start
+            if parts is not None:
+                result.present[k], latest[k] = parts, judge(k, parts)
+                result.score_times[k] += perf_counter() - trained
+            elif len(trainings) > 1 and trainings[k].stages.has_failed:
+                raise ValueError("The training of a fold failed before its last stage.")
+            return parts is not None
         except Exception as exc:
             if len(trainings) > 1:
                 exc.add_note(f"This was in fold {k}.")
             raise
-
-    def advance_and_judge(k):
-        start = perf_counter()
-        parts = trainings[k].advance()
-        trained = perf_counter()
-        result.fit_times[k] += trained - start
-        if parts is not None:
-            result.present[k], latest[k] = parts, judge(k, parts)
-            result.score_times[k] += perf_counter() - trained
-        elif len(trainings) > 1 and trainings[k].stages.has_failed:
-            raise ValueError("The training of a fold has failed on the way.")
-        return parts is not None
 
     def finish(k):
         start = perf_counter()
@@ -176,32 +164,34 @@ def run(
 
 @contextmanager
 def _workers(trainings, n_at_once, max_threads):
-    """Give a function that calls another with the number of each training.
+    """Yield a function that calls another one with the index of each training.
 
-    A training is always advanced in the same thread, as coroutines have to be. At the
-    end all trainings are closed.
+    A training always advances in the same thread, because a coroutine cannot change
+    threads. All trainings are closed at the end.
     """
-    numbers = range(len(trainings))
     n_threads = n_at_once
     if len(trainings) > 1 and any(t.stages.needs_own_thread for t in trainings):
         n_threads = len(trainings)
     if n_threads == 1:
         with limit_threads(max_threads):
             try:
-                yield lambda function: [function(k) for k in numbers]
+                yield lambda function: [function(k) for k in range(len(trainings))]
             finally:
                 for training in trainings:
                     training.close()
         return
-    n_openmp = _openmp_threads() if max_threads is None else max_threads
+    # A new thread starts from OpenMP's defaults, not from the limits of the caller.
+    openmp = [info for info in threadpool_info() if info["user_api"] == "openmp"]
+    limit = min((info["num_threads"] for info in openmp), default=None)
+    limit = limit if max_threads is None else max_threads
     pools = [
-        ThreadPoolExecutor(1, "training", _begin_thread, (get_config(), n_openmp))
+        ThreadPoolExecutor(1, "training", _begin_thread, (get_config(), limit))
         for _ in range(n_threads)
     ]
-    # Each thread has its trainings, and a context that no other thread enters.
+    # A context can only be entered by one thread at a time, so each has its own copy.
     places = [(pool, copy_context()) for pool in pools]
     places = list(islice(cycle(places), len(trainings)))
-    # With more threads than are to compute at once, they take turns.
+    # With more threads than may compute at once, they take turns.
     size = len(places) if n_threads == n_at_once else n_at_once
     futures = []
 
@@ -218,7 +208,7 @@ def _workers(trainings, n_at_once, max_threads):
     try:
         yield call_for_all
     finally:
-        for future in futures:  # those that compute end with their stage
+        for future in futures:  # those already running finish their stage
             future.cancel()
         for training, (pool, _) in zip(trainings, places, strict=True):
             pool.submit(training.close)
@@ -226,20 +216,7 @@ def _workers(trainings, n_at_once, max_threads):
             pool.shutdown()
 
 
-def _openmp_threads():
-    """Return the number of OpenMP threads that the present thread may use, if known."""
-    return min(
-        (
-            library["num_threads"]
-            for library in threadpool_info()
-            if library["user_api"] == "openmp"
-        ),
-        default=None,
-    )
-
-
-def _begin_thread(config, n_threads):
-    """Give a thread the settings of the caller, until it ends."""
+def _begin_thread(config, n_openmp):
     set_config(**config)
-    if n_threads is not None:
-        threadpool_limits(limits=n_threads, user_api="openmp")
+    if n_openmp is not None:
+        threadpool_limits(limits=n_openmp, user_api="openmp")

@@ -1,40 +1,37 @@
-"""What makes a training the same as another: what its stages see, and who judges them.
+"""What makes two trainings the same: the data, the parameters, the code, the versions.
 
-Data is known by its digest, everything else by text that is the same in every process,
-so that two descriptions can be compared and what differs can be named. What has no such
-text (a closure, an object of C code) is refused, never left out.
+Data is described by its digest, everything else by text that is the same in every
+process, so that two identities can be compared and the differences named. A value
+without such a text (a closure, an object of C code) is refused, never left out.
 """
 
+import ast
+import hashlib
+import inspect
 import platform
 import sys
-from functools import partial
+from functools import cache, partial
+from importlib import metadata, util
 from os import PathLike, fspath
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import joblib
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from sklearn_superior.staged._sources import package_digest, source_text, version_of
 from sklearn_superior.utils._sklearn_compat import output_config, scorer_parts
 
 _CODE = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sklearn-superior")
-# Parameters that change what is shown, and how fast it comes, of any estimator.
-WITHOUT_EFFECT = {
-    "logging_level",
-    "n_jobs",
-    "nthread",
-    "num_threads",
-    "silent",
-    "thread_count",
-    "verbose",
-    "verbosity",
-}
-# Settings of scikit-learn that change what a transformer hands on.
+# Parameters that change what is shown, or how fast, but not the result.
+WITHOUT_EFFECT = set(
+    "logging_level n_jobs nthread num_threads silent thread_count verbose "
+    "verbosity".split()
+)
+# Settings of scikit-learn that change the output of a transformer.
 _CONFIG = ("array_api_dispatch", "sparse_interface", "transform_output")
 
 
@@ -54,10 +51,10 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
         The scorer.
 
     data : dict of str to array-like
-        What the stages are trained on and judged by, by name; None is left out.
+        What the stages are trained and scored on, by name; None is skipped.
 
     left_out : iterable of str
-        Parameters that do not change what a stage becomes.
+        Parameters that do not change a stage.
 
     packages : iterable of str
         Packages that the result depends on besides that of the estimator.
@@ -65,21 +62,22 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
     Returns
     -------
     identity : dict of str to str
-        What is compared.
+        What to compare.
 
     unstable : dict of str to str
         What cannot be compared, and why.
     """
-    params = _state_of(estimator, left_out)
     described = {"class": type(estimator), "scoring": scorer}
-    described |= {f"parameter {k}": v for k, v in params.items()}
+    params = _state_of(estimator, left_out)
+    described |= {f"parameter {name}": value for name, value in params.items()}
+    todo = [(name, stable_text, value) for name, value in described.items()]
+    todo += [(name, digest_of, v) for name, v in data.items() if v is not None]
     identity, unstable = {}, {}
-    for texts, describe in ((described, stable_text), (data, _data_text)):
-        for name, value in texts.items():
-            try:
-                identity[name] = describe(value)
-            except NoStableIdentityError as exc:
-                unstable[name] = str(exc)
+    for name, describe, value in todo:
+        try:
+            identity[name] = describe(value)
+        except Exception as exc:
+            unstable[name] = str(exc)
     config = get_config()
     if config["enable_metadata_routing"]:
         identity["metadata routing"] = repr(get_routing_for_object(estimator))
@@ -90,14 +88,12 @@ def identify(estimator, *, scorer, data, left_out=(), packages=()):
     for name in sorted({*_PACKAGES, *packages, *used} - {"sklearn"}):
         if version := version_of(name):
             identity[f"version of {name}"] = version
-    if digest := package_digest(__name__.partition(".")[0]):
-        identity["sources of sklearn-superior"] = digest
     identity["version of Python"] = ".".join(platform.python_version_tuple()[:2])
-    return {k: text for k, text in identity.items() if text is not None}, unstable
+    return identity, unstable
 
 
 def differences(there, here):
-    """Say in a few words in what two identities differ; empty if in nothing."""
+    """Name what differs between two identities; empty if nothing does."""
     found = []
     for name in sorted(there.keys() | here.keys()):
         a, b = there.get(name, "none"), here.get(name, "none")
@@ -108,27 +104,36 @@ def differences(there, here):
     return ", ".join(found)
 
 
+def digest_of(values):
+    """Return a digest of an array, a table or a list."""
+    if hasattr(values, "detach"):  # a torch tensor
+        values = values.detach().cpu().numpy()
+    if hasattr(values, "iloc"):
+        # The pickle of a pandas object changes with what was computed from it before.
+        frame = values if values.ndim == 2 else values.to_frame()
+        values = frame.columns.tolist()
+        for k in range(frame.shape[1]):  # by position: names may occur twice
+            column = frame.iloc[:, k]
+            categories = getattr(column.dtype, "categories", None)
+            names = None if categories is None else [str(name) for name in categories]
+            values += [str(column.dtype), names, np.ascontiguousarray(column)]
+    elif hasattr(values, "dtype") and hasattr(values, "__array__"):
+        values = np.ascontiguousarray(values)  # the memory layout does not matter
+    return joblib.hash(values)
+
+
 def stable_text(value):
     """Describe a value by text that is the same in every process.
 
-    Raises a `NoStableIdentityError` for what cannot be described.
+    Raises a `NoStableIdentityError` for a value that cannot be described.
     """
-    return _described(_text, value)
-
-
-def _data_text(values):
-    return None if values is None else _described(digest_of, values)
-
-
-def _described(describe, value):
-    """Return a description; whatever goes wrong means that there is none."""
     try:
-        return describe(value)
+        return _text(value)
     except NoStableIdentityError:
         raise
     except RecursionError:
-        reason = "it holds itself"
-    except Exception as exc:
+        reason = "it contains itself"
+    except Exception as exc:  # whatever an unknown object does when it is inspected
         reason = f"a {type(value).__qualname__} object cannot be compared: {exc}"
     raise NoStableIdentityError(reason)
 
@@ -141,88 +146,40 @@ def _text(value):
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(stable_text, value))}]"
+        return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(stable_text, value)))}}}"
+        return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if isinstance(value, dict):
-        pairs = (f"{stable_text(k)}: {stable_text(v)}" for k, v in value.items())
+        pairs = (f"{_text(k)}: {_text(v)}" for k, v in value.items())
         return f"{{{', '.join(sorted(pairs))}}}"
     if isinstance(value, partial):
-        return f"partial {stable_text((value.func, value.args, value.keywords))}"
+        return f"partial {_text((value.func, value.args, value.keywords))}"
     if isinstance(value, _CODE):
         return _code_text(value)
-    is_estimator = hasattr(value, "get_params")  # an encoder has a `dtype`, too
+    is_estimator = hasattr(value, "get_params")  # encoders have a `dtype`, too
     is_table = any(hasattr(value, name) for name in ("dtype", "columns", "__array__"))
     if is_table and not is_estimator:
         return digest_of(value)
     if isinstance(value, np.random.RandomState):
-        return f"RandomState {stable_text(value.get_state(legacy=True))}"
-    if isinstance(value, np.random.Generator):
-        return f"Generator {stable_text(value.bit_generator.state)}"
-    return _object_text(value)
-
-
-def _code_text(code):
-    """Describe a function or class by its name and where it is defined."""
-    name = getattr(code, "__qualname__", code.__name__)
-    module = getattr(code, "__module__", None) or "numpy"
-    found = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not code:
-        raise NoStableIdentityError(
-            f"{module}.{name} cannot be imported by this name in another process. "
-            "Define it at the top of a module, and pass what it needs by "
-            "functools.partial"
-        )
-    bases = code.__mro__[:-1] if isinstance(code, type) else (code,)
-    modules = {getattr(base, "__module__", None) or "numpy" for base in bases}
-    if isinstance(code, FunctionType) and version_of(module) is None:
-        _check_globals(code)
-    try:
-        sources = sorted(map(source_text, modules))
-    except FileNotFoundError as exc:
-        raise NoStableIdentityError(str(exc)) from exc
-    return " ".join([f"{module}.{name}", *sources])
-
-
-def _check_globals(function):
-    """Refuse a function that reads values which may differ in another process."""
-    for name in _names_in(function.__code__):
-        value = function.__globals__.get(name, print)  # or one of the builtins
-        is_scorer = callable(value) and version_of(type(value).__module__) is not None
-        if not (is_scorer or isinstance(value, (ModuleType, *_CODE))):
-            raise NoStableIdentityError(
-                f"the function {function.__qualname__} reads {name}, which is neither "
-                "a module, a function nor a class. Pass it by functools.partial"
-            )
-
-
-def _names_in(code):
-    """Return the names that code reads, also in functions and comprehensions in it."""
-    inner = (const for const in code.co_consts if isinstance(const, CodeType))
-    return sorted({*code.co_names, *(n for part in inner for n in _names_in(part))})
-
-
-def _object_text(value):
-    """Describe an object by its class and its parameters, or else its attributes."""
-    if scorer_parts(value) is not None:  # without what metadata routing asks for
-        return f"{_code_text(type(value))} {stable_text(scorer_parts(value))}"
-    if hasattr(value, "get_params"):
+        state = value.get_state(legacy=True)
+    elif isinstance(value, np.random.Generator):
+        state = value.bit_generator.state
+    elif scorer_parts(value) is not None:  # without its metadata requests
+        state = scorer_parts(value)
+    elif is_estimator:
         state = _state_of(value)
     elif hasattr(value, "__dict__"):
         state = vars(value)
     else:
         raise NoStableIdentityError(
-            f"a {type(value).__qualname__} object does not show its values, so that it "
-            "cannot be compared"
+            f"a {type(value).__qualname__} object does not expose its values"
         )
-    return f"{_code_text(type(value))} {stable_text(state)}"
+    return f"{_code_text(type(value))} {_text(state)}"
 
 
 def _state_of(estimator, left_out=WITHOUT_EFFECT):
     """Return the parameters of an estimator, and what else its clone has."""
-    if isinstance(estimator, FrozenEstimator):  # also what is fitted
+    if isinstance(estimator, FrozenEstimator):  # its fitted attributes count, too
         return {"estimator": joblib.hash(estimator.estimator)}
     params = estimator.get_params(deep=False)
     state = {k: v for k, v in params.items() if k not in left_out}
@@ -231,54 +188,121 @@ def _state_of(estimator, left_out=WITHOUT_EFFECT):
     return state
 
 
-def digest_of(values):
-    """Digest of an array, a sparse matrix, a list, or a table by its columns."""
-    if hasattr(values, "detach"):  # a tensor of torch
-        values = values.detach().cpu().numpy()
-    if isinstance(values, list | tuple) and not _is_regular(values):
-        parts = [stable_text(values)]
-    elif issparse(values):
-        matrix = values.tocsr()
-        parts = [matrix.shape, matrix.data, matrix.indices, matrix.indptr]
-    elif hasattr(values, "columns") and hasattr(values, "__getitem__"):
-        # By position, for names in pandas may occur twice.
-        by_position = hasattr(values, "iloc")
-        parts = []
-        for k, name in enumerate(values.columns):
-            column = values.iloc[:, k] if by_position else values[name]
-            parts += [str(name), *_column_parts(column)]
-    elif hasattr(values, "dtype") and not isinstance(values, np.ndarray):
-        parts = _column_parts(values)
-    else:
-        parts = [np.ascontiguousarray(values)]
-    return joblib.hash([_to_hash(part) for part in parts])
+# Code: a version for installed packages, a digest of the source files for the rest.
 
 
-def _is_regular(rows):
-    """Tell whether rows of a list make an array, such as those of numbers."""
+def _code_text(code):
+    """Describe a function or class by its name, its code, and the globals it reads."""
+    name = getattr(code, "__qualname__", code.__name__)
+    module = getattr(code, "__module__", None) or "numpy"
+    found = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not code:
+        raise NoStableIdentityError(
+            f"{module}.{name} cannot be imported by this name in another process. "
+            "Define it at the top level of a module, and pass what it needs with "
+            "functools.partial"
+        )
+    bases = code.__mro__[:-1] if isinstance(code, type) else (code,)
+    modules = {getattr(base, "__module__", None) or "numpy" for base in bases}
+    texts = [f"{module}.{name}", *sorted(map(_source_text, modules))]
+    if isinstance(code, FunctionType) and version_of(module) is None:
+        # A script may set its constants at run time, from its arguments for example.
+        read = inspect.getclosurevars(code).globals.items()
+        values = {k: v for k, v in read if not isinstance(v, (ModuleType, *_CODE))}
+        texts += [_text(values)] if values else []
+    return " ".join(texts)
+
+
+@cache
+def version_of(module):
+    """Return the version of the installed package of a module; None without one."""
+    package = module.partition(".")[0]
     try:
-        return np.asarray(rows).dtype.kind != "O"
-    except ValueError:  # rows of several lengths
-        return False
+        return metadata.version("scikit-learn" if package == "sklearn" else package)
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
 
 
-def _column_parts(column):
-    """Return the type of a column and its values; categories in their order."""
-    categories = getattr(column.dtype, "categories", None)
-    names = None if categories is None else list(map(str, categories))
-    return [str(column.dtype), names, np.ascontiguousarray(column)]
+def _source_text(module):
+    package = module.partition(".")[0]
+    if package in sys.stdlib_module_names:
+        return module
+    file, version = _file_of(module), version_of(module)
+    if version is not None and (file is None or _is_installed(file)):
+        return f"{package} {version}"
+    if file is None:
+        raise NoStableIdentityError(
+            f"the module {module} has no file. Define its contents in a file"
+        )
+    return f"{module} {_digest_with_imports(module)}"
 
 
-def _to_hash(part):
-    """Return an array of objects as text: equal objects then have equal digests."""
-    if isinstance(part, np.ndarray) and part.dtype.kind in "OT":
-        return part.shape, "\0".join(map(_cell_text, part.ravel().tolist()))
-    return part
+def _digest_with_imports(module):
+    """Return a digest of a module's file and of the user's own files it imports.
+
+    Import statements are parsed rather than looked up in `sys.modules`, which has more
+    modules after a training than before it: some imports are inside of functions.
+    """
+    digests, todo = {}, [module]
+    while todo:
+        name = todo.pop()
+        package, _, last = name.partition(".")
+        if name in digests or package in {"", *sys.stdlib_module_names}:
+            continue
+        # Checked for the package first: to find a submodule imports its package, which
+        # must not happen for a large library that is not in use.
+        if last and _is_installed(_file_of(package)):
+            continue
+        file, digests[name] = _file_of(name), None
+        if file is None or (_is_installed(file) and name != module):
+            continue
+        content = file.read_bytes()
+        digests[name] = hashlib.sha256(content).hexdigest()
+        todo.append(name.rpartition(".")[0])  # which is imported first
+        if file.suffix == ".py":
+            is_package = file.name == "__init__.py"
+            todo += _imports_of(
+                content, name if is_package else name.rpartition(".")[0]
+            )
+    text = repr(sorted((k, v) for k, v in digests.items() if v is not None))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _cell_text(cell):
-    if hasattr(cell, "dtype"):
-        return digest_of(cell)
-    has_own_text = type(cell).__repr__ is not object.__repr__
-    is_nested = isinstance(cell, list | tuple | dict | set | frozenset)
-    return repr(cell) if has_own_text and not is_nested else stable_text(cell)
+def _file_of(name):
+    """Return the file of a module, whether it is imported or not; None without one."""
+    if name in sys.modules:
+        file = getattr(sys.modules[name], "__file__", None)
+    else:
+        try:
+            spec = util.find_spec(name)
+        except (ImportError, AttributeError, ValueError):
+            spec = None
+        file = spec.origin if spec and spec.has_location else None
+    return None if file is None else Path(file)
+
+
+def _is_installed(file):
+    return file is not None and not {"site-packages", "dist-packages"}.isdisjoint(
+        file.parts
+    )
+
+
+@cache
+def _imports_of(content, package):
+    """Return the names a source file imports: modules, and perhaps what is in them."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError):  # edited since it was imported
+        return []
+    names = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")
+            above = above[: len(above) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return names

@@ -1,12 +1,32 @@
-"""Observers of a training or of a search: scikit-learn's callbacks, printed lines."""
+"""Observers of a run: scikit-learn's callbacks and printed lines."""
 
 from time import perf_counter
 
 from sklearn_superior.utils._sklearn_compat import begin_callbacks
 
 
-class Callbacks:
-    """Reports the tasks of a fit to the callbacks of an estimator, if it has any.
+class Observer:
+    """What the loop over stages notifies; the defaults do nothing."""
+
+    def begin_stage(self):
+        """Notice that a stage begins."""
+
+    def stage_done(self, result, is_last):
+        """Notice that a stage is done; return whether to stop.
+
+        Parameters
+        ----------
+        result : Result
+            The outcome so far.
+
+        is_last : bool
+            Whether there will be no further stage.
+        """
+        return False
+
+
+class Callbacks(Observer):
+    """Report the tasks of a fit to the callbacks of an estimator, if it has any.
 
     Parameters
     ----------
@@ -17,14 +37,14 @@ class Callbacks:
         The data of the fit, which callbacks may ask for.
 
     n_tasks : int
-        Largest number of tasks.
+        Maximum number of tasks.
 
     task_name : str
         What a task is called.
 
     fitted_attributes : callable, default=None
         Returns the attributes that make a copy of the estimator predict as the present
-        stage does; None if they are not available.
+        stage does, or None if they are not available.
     """
 
     def __init__(self, estimator, data, n_tasks, task_name, fitted_attributes=None):
@@ -62,13 +82,13 @@ class Callbacks:
             )
 
 
-class StagePrinter:
-    """Prints a line for each stage.
+class StagePrinter(Observer):
+    """Print a line for each stage.
 
     Parameters
     ----------
     stages : Stages
-        What is trained.
+        The adapter of what is trained.
 
     stopper : EarlyStopper
         Has the scores.
@@ -77,9 +97,6 @@ class StagePrinter:
     def __init__(self, stages, stopper):
         self._stages, self._stopper = stages, stopper
         self._start = perf_counter()
-
-    def begin_stage(self):
-        """Do nothing: a stage is printed when it is done."""
 
     def stage_done(self, *_):
         """Print the present stage."""

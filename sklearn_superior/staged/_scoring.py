@@ -1,10 +1,8 @@
-"""Scoring of stages whose predictions are already there.
+"""Scoring of stages from predictions that are already available.
 
-What does not change from stage to stage (the scorer, labels, classes, weights) is
-checked once. A stage then pays for the pass over its probabilities.
+The scorer, labels, classes and weights are the same for all stages and are checked
+once. Each stage then only pays for the pass over its probabilities.
 """
-
-import inspect
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -12,12 +10,12 @@ from sklearn.metrics import check_scoring
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
-from sklearn_superior.utils._sklearn_compat import ProbabilityScorer, scorer_parts
+from sklearn_superior.utils._sklearn_compat import ProbabilityScorer
 from sklearn_superior.utils._warnings import warn
 
 
-class StageView(ClassifierMixin, BaseEstimator):
-    """What a scorer sees of a stage: a classifier that knows its predictions."""
+class Stage(ClassifierMixin, BaseEstimator):
+    """A stage as a scorer sees it: a classifier that knows its predictions."""
 
     @classmethod
     def of(cls, classes, X, y_proba, name="scoring"):
@@ -28,7 +26,7 @@ class StageView(ClassifierMixin, BaseEstimator):
         return view
 
     def fit(self, X, y):
-        """Do nothing; here because scorers are for estimators."""
+        """Do nothing; scorers require an estimator."""
         return self
 
     def predict_proba(self, X):
@@ -36,139 +34,130 @@ class StageView(ClassifierMixin, BaseEstimator):
         if X is not self._X:
             raise ValueError(
                 f"The {self._name!r} parameter must be a scorer that predicts the "
-                "validation data as a whole: those of other data are not available."
+                "validation data as a whole: no other predictions are available."
             )
         return self._y_proba
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name.endswith("_"):  # others ask for these
-            raise AttributeError(name)
-        raise AttributeError(_of_decisions(self._name, name))
 
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
     def predict(self, X):
-        """Return the most probable classes of the stage."""
-        if self._predicted is None:
-            top = np.argmax(self.predict_proba(X), axis=1)
-            self._predicted = self.classes_[top]
+        """Return the most probable classes."""
+        if self._predicted is None:  # several scorers may ask
+            self._predicted = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self._predicted
-
-
-def _of_decisions(parameter, name):
-    """Return what is wrong with a scorer that asks a stage for something else."""
-    return (
-        f"The {parameter!r} parameter must be a scorer of predict_proba or predict, "
-        f"which every stage has. Got one that needs {name}."
-    )
 
 
 class StageScorers:
     """Score the probabilities of one stage after another on the same data.
 
-    All scorers of our rules share one pass over the probabilities, and all others one
-    view of the stage.
+    All scorers of our rules share one pass over the probabilities, and all other
+    scorers share one view of the stage.
 
     Parameters
     ----------
     scorers : dict of str to str, callable or None
-        Any scorers; None is the default of early stopping.
+        Any scorers; None means the default.
 
     classes : ndarray of shape (n_classes,)
-        The classes; one column of the probabilities for each.
+        The classes, one for each column of the probabilities.
 
     X, y, sample_weight : array-like
         The data that is predicted.
 
     name : str, default="scoring"
-        What the caller's parameter is called.
+        The name of the caller's parameter.
     """
 
     def __init__(self, scorers, classes, X, y, sample_weight=None, *, name="scoring"):
         scorers = {key: check_scorer(scorer, name) for key, scorer in scorers.items()}
-        self._names, self._name = list(scorers), name
-        _check_same_type(y, classes)
+        self._names, self._name, self._X, self._y = list(scorers), name, X, y
         labels = np.unique(y)
+        if (y.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
+            raise ValueError(
+                f"The labels to score must be of the type of the classes, such as "
+                f"{classes.tolist()[:3]}. Got {labels.tolist()[:3]}."
+            )
         is_known = np.isin(labels, classes)
         if not is_known.any():
             raise ValueError(
                 "The validation data must have classes of the training data. "
                 f"Got {labels.tolist()} and {classes.tolist()}."
             )
-        # Classes that only the validation data has count with probability 0.
-        self._classes, self._all_classes = classes, np.union1d(classes, labels)
         if not is_known.all():
             warn(
                 "The validation data has classes that training has not: "
                 f"{labels[~is_known].tolist()}. They count with probability 0.",
             )
+        self._classes, self._all_classes = classes, np.union1d(classes, labels)
+        self._missing = np.setdiff1d(classes, labels).tolist()
         ours = {k: s for k, s in scorers.items() if isinstance(s, ProbabilityScorer)}
-        self._ours, self._pass = list(ours), None
+        self._ours = list(ours)
+        self._others = {k: s for k, s in scorers.items() if k not in ours}
         if ours:
-            first = next(iter(ours.values()))
+            first, *_ = ours.values()
             self._pass = first.prepare_all(
                 list(ours.values()), self._all_classes, y, sample_weight
             )
-        self._others = {k: s for k, s in scorers.items() if k not in ours}
-        for scorer in self._others.values():
-            _check_response(scorer, name)
-        self._options = {}
-        if sample_weight is not None:
-            for scorer in self._others.values():
-                _check_takes_weights(scorer, name)
-            self._options["sample_weight"] = sample_weight
-        self._X, self._y = X, y
-        self._lacking = np.setdiff1d(self._all_classes, labels).tolist()
+        weighted = sample_weight is not None
+        self._options = {"sample_weight": sample_weight} if weighted else {}
 
     def __call__(self, y_proba):
         """Return the scores; greater is better, and NaN if a probability is."""
-        if np.isnan(y_proba).any():  # training has failed, but had better stages before
+        if np.isnan(y_proba).any():  # training diverged, but had better stages before
             return dict.fromkeys(self._names, np.nan)
         y_proba = align_columns(y_proba, self._classes, self._all_classes)
         scores = {}
-        if self._pass is not None:
+        if self._ours:
             scores = dict(zip(self._ours, self._pass(y_proba), strict=True))
         if self._others:
-            view = StageView.of(self._all_classes, self._X, y_proba, self._name)
+            view = Stage.of(self._all_classes, self._X, y_proba, self._name)
             for key, scorer in self._others.items():
                 scores[key] = self._score(scorer, view)
         return {name: scores[name] for name in self._names}
 
     def _score(self, scorer, view):
+        must = f"The {self._name!r} parameter must"
         try:
             score = scorer(view, self._X, self._y, **self._options)
-        except StopIteration as exc:  # would end loops around it
-            raise ValueError(
-                f"The {self._name!r} parameter must return a number. Got {scorer!r}, "
-                "which raises StopIteration."
-            ) from exc
-        except ValueError as exc:
-            if not self._lacking:
+        except Exception as exc:
+            problem = self._problem_of(exc)
+            if problem is None:
                 raise
             raise ValueError(
-                f"The {self._name!r} parameter must be a scorer of data that lacks "
-                f"classes: the data that is scored has none of {self._lacking}. Got "
-                f"{scorer!r}, which raises: {exc} Take a rule such as 'log_loss', "
-                "'brier' or 'penalized_brier', which knows the classes, or give the "
-                "metric all of them: make_scorer(metric, labels=classes, ...)."
+                f"{must} {problem}. Got {scorer!r}, which raises {exc!r}."
             ) from exc
         try:
             return float(score)
         except (TypeError, ValueError) as exc:
-            raise ValueError(
-                f"The {self._name!r} parameter must return a number. Got {score!r}."
-            ) from exc
+            raise ValueError(f"{must} return a number. Got {score!r}.") from exc
+
+    def _problem_of(self, exc):
+        """Return what is wrong with a scorer that raises an error; None if unknown."""
+        if isinstance(exc, StopIteration):  # would silently end a loop around it
+            return "return a number"
+        if isinstance(exc, AttributeError) and "Stage" in str(exc):
+            return "be a scorer of predict_proba or predict, which every stage has"
+        if isinstance(exc, TypeError) and "sample_weight" in str(exc):
+            return "be a scorer that takes sample_weight, as there are sample weights"
+        if isinstance(exc, ValueError) and self._missing:
+            return (
+                "handle missing classes: the data to score has none of "
+                f"{self._missing}. Use a rule such as 'log_loss', 'brier' or "
+                "'penalized_brier', which knows the classes, or pass them all to the "
+                "metric: make_scorer(metric, labels=classes, ...)"
+            )
+        return None
 
 
 class StageScorer(StageScorers):
-    """Score the probabilities of one stage after another by one scorer.
+    """Score the probabilities of one stage after another with one scorer.
 
     Parameters
     ----------
     scoring : str, callable or None
-        Any scorer; None is the default of early stopping.
+        Any scorer; None means the default.
 
     classes, X, y, sample_weight, name
         As in `StageScorers`.
@@ -182,42 +171,9 @@ class StageScorer(StageScorers):
         return super().__call__(y_proba)[self._name]
 
 
-def _check_same_type(y, classes):
-    if (y.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
-        raise ValueError(
-            f"The labels to score must be of the type of the classes, such as "
-            f"{classes.tolist()[:3]}. Got {np.unique(y).tolist()[:3]}."
-        )
-
-
-def _check_response(scorer, name):
-    """Refuse a scorer of what no stage has, such as a decision function."""
-    parts = scorer_parts(scorer)
-    methods = () if parts is None else parts[3]
-    methods = (methods,) if isinstance(methods, str) else methods
-    if methods and not any(hasattr(StageView, method) for method in methods):
-        raise ValueError(_of_decisions(name, " or ".join(methods)))
-
-
-def _check_takes_weights(scorer, name):
-    parts = scorer_parts(scorer)
-    function = scorer if parts is None else parts[0]
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # no signature; the call will fail, if it has to
-        return
-    if not any(
-        p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters
-    ):
-        raise ValueError(
-            f"The {name!r} parameter must be a scorer that takes sample_weight: the "
-            f"validation data has weights. Got {scorer!r}, which does not."
-        )
-
-
-# What `scoring=None` means in early stopping.
+# What `scoring=None` means.
 DEFAULT_SCORING = "neg_refined_log_loss"
-# Scorers of scikit-learn that do not know the classes, and ours with the same numbers.
+# Scorers of scikit-learn that fail if a class is missing, and ours with equal values.
 _SAME_NUMBERS = {
     "neg_log_loss": ("log_loss", {}),
     "neg_brier_score": ("brier", {"scale": "auto"}),
@@ -225,15 +181,12 @@ _SAME_NUMBERS = {
 
 
 def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
-    """Return the scorer that `scoring` means; `name` is that of the parameter.
+    """Return the scorer that `scoring` means; `name` is the name of the parameter.
 
-    None means `default`.
-
-    ``"neg_log_loss"`` and ``"neg_brier_score"`` are our plain rules, whose numbers are
-    the same and which score data that lacks a class, too.
+    None means `default`. ``"neg_log_loss"`` and ``"neg_brier_score"`` mean our rules,
+    which have the same values and also score data that lacks a class.
     """
-    if scoring is None:
-        scoring = default
+    scoring = default if scoring is None else scoring
     if isinstance(scoring, str):
         rule, options = _SAME_NUMBERS.get(scoring, (scoring, {}))
         try:
@@ -248,67 +201,66 @@ def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
             f"The {name!r} parameter must be a str, a callable or None. "
             f"Got {scoring!r}."
         )
-    if (
-        getattr(sklearn_superior.metrics, getattr(scoring, "__name__", ""), 0)
-        is scoring
-    ):
+    own_name = getattr(scoring, "__name__", "")
+    if getattr(sklearn_superior.metrics, own_name, None) is scoring:
         raise ValueError(
-            f"The {name!r} parameter must be a scorer. Got the metric "
-            f"{scoring.__name__}; take a scorer such as neg_penalized_brier_scorer."
+            f"The {name!r} parameter must be a scorer. Got the metric {own_name}; use "
+            "a scorer such as neg_penalized_brier_scorer."
         )
-    return check_scoring(StageView(), scoring=scoring)
+    return check_scoring(Stage(), scoring=scoring)
 
 
 def warn_of_class_weight(stages, scorers):
-    """Warn if scores lack the weights of classes that the estimator's own have."""
+    """Warn if the estimator's own score uses class weights, but `scorers` do not."""
     if stages.weighs_scores and not any(
         getattr(scorer, "options", {}).get("class_weight") is not None
         for scorer in scorers
     ):
         warn(
-            f"{type(stages.estimator).__name__} weighs the classes in its own "
+            f"{type(stages.estimator).__name__} uses class weights in its own "
             "validation score, but the scores here do not. Use a scorer that does: "
             "get_scorer(name, class_weight=...)."
         )
 
 
 def align_columns(y_proba, own_classes, classes):
-    """Columns for the sorted `classes`, from those of `own_classes` in any order.
+    """Reorder the columns of `own_classes` to the sorted `classes`.
 
-    Classes that `own_classes` lacks get zeros.
+    Classes that are missing from `own_classes` get zeros.
     """
-    if len(own_classes) == len(classes) and np.all(own_classes == classes):
+    if np.array_equal(own_classes, classes):
         return y_proba
-    columns = np.searchsorted(classes, own_classes)
-    known = np.take(classes, columns, mode="clip") == own_classes
-    if y_proba.shape[1] != len(own_classes) or not np.all(known):
+    n_columns = y_proba.shape[1]
+    if n_columns != len(own_classes) or not np.isin(own_classes, classes).all():
         raise ValueError(
-            f"Probabilities of the classes {np.asarray(own_classes).tolist()} were "
-            f"expected to be of {np.asarray(classes).tolist()}. Got "
-            f"{y_proba.shape[1]} columns."
+            f"Expected probabilities of the classes {np.asarray(classes).tolist()}. "
+            f"Got {n_columns} columns for {np.asarray(own_classes).tolist()}."
         )
     full = np.zeros((len(y_proba), len(classes)), dtype=y_proba.dtype)
-    full[:, columns] = y_proba
+    full[:, np.searchsorted(classes, own_classes)] = y_proba
     return full
 
 
+# Temperatures
+
+
 def calibrates(calibration, scorer):
-    """Return whether a temperature is to be shipped."""
+    """Return whether to ship a temperature: with "auto", if the rule is refined."""
     if calibration == "auto":
         return getattr(getattr(scorer, "score_function", None), "is_refined", False)
     return calibration is not None
 
 
 def temperature_options(scorer):
-    """Return the options of a refined rule that decide its temperature."""
+    """Return the options with which a refined rule fits its temperature."""
     options = getattr(scorer, "options", {})
-    return {name: options[name] for name in ("prior_scale",) if name in options}
+    return {k: options[k] for k in ("prior_scale", "sharpen") if k in options}
 
 
 def best_temperature(y_true, y_proba, own_classes, sample_weight=None, **options):
-    """Return the best temperature for the samples of the classes of a model.
+    """Fit the temperature of a model on the samples of the classes that it knows.
 
-    Samples of other classes say nothing of its probabilities.
+    Samples of other classes say nothing about its probabilities.
     """
     is_known = np.isin(y_true, own_classes)
     if sample_weight is not None:

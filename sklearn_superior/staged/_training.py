@@ -1,7 +1,7 @@
 """One estimator on one split, trained stage by stage.
 
-A training has a private copy of the estimator. It fits what comes before the stages in
-a pipeline, encodes labels, and hands over probabilities with a column for every class.
+A training has a private copy of the estimator. It fits the steps before the last one of
+a pipeline, and returns probabilities with a column for every class.
 """
 
 from copy import copy, deepcopy
@@ -16,7 +16,6 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn_superior.staged._coroutine import Coroutine
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._identity import identify
-from sklearn_superior.staged._labels import with_labels
 from sklearn_superior.staged._scoring import align_columns
 from sklearn_superior.staged.adapters import find_stages
 from sklearn_superior.staged.adapters.base import set_seeds
@@ -25,7 +24,7 @@ from sklearn_superior.utils._warnings import ignored_warnings
 
 
 class Training:
-    """An estimator in training, as a coroutine: `advance` trains one more stage.
+    """An estimator in training: each call of `advance` trains one more stage.
 
     Parameters
     ----------
@@ -37,11 +36,11 @@ class Training:
         Returns the training data, `Rows`, which a step of a pipeline may change.
 
     seen : dict of str to callable
-        What every stage predicts. Each part is transformed by itself, as it is when the
-        kept model predicts it. A call returns rows that a step may change.
+        What every stage predicts. Each call returns rows that a step may change. The
+        parts are transformed one by one, as they are when the kept model predicts them.
 
     classes : ndarray
-        All classes, those of the training data among them.
+        All classes, including those of the training data.
 
     own_classes : ndarray, default=None
         The classes that the model knows. None: those of the training data.
@@ -50,10 +49,10 @@ class Training:
         Seed for all random states of the copy.
 
     max_threads : int, default=None
-        At most so many threads for libraries with threads of their own.
+        Maximum number of threads, for libraries that have their own.
 
     stages : Stages, default=None
-        The adapter of an estimator that trains itself, which is not cloned then.
+        The adapter of an estimator that trains itself. It is not cloned then.
 
     Attributes
     ----------
@@ -88,13 +87,35 @@ class Training:
         self.n_done = 0
         self._train = self._X_seen = self._coroutine = None
 
-    # The coroutine
-
     @property
     def is_open(self):
         """Whether there may be a further stage."""
         has_ended = self._coroutine is not None and self._coroutine.has_ended
         return not has_ended and self.n_done < self.n_stages
+
+    def begin(self):
+        """Load the data, and fit the steps before the last one of a pipeline."""
+        if self._train is not None:
+            return
+        train = self._load_train()
+        X, y, weight = train.X, train.y, train.sample_weight
+        if self.own_classes is None:
+            self.own_classes = np.unique(y)
+        present = self.own_classes if weight is None else np.unique(y[weight > 0])
+        if len(present) < 2:
+            raise ValueError(
+                "The training part must hold at least two classes with positive "
+                f"weight. Got {present.tolist()}: choose another validation part or "
+                "other weights."
+            )
+        parts = {name: load() for name, load in self._load_seen.items()}
+        if isinstance(self._whole, Pipeline) and len(self._whole) > 1:
+            before = self._whole[:-1]
+            X = before.fit_transform(X, y, **_routed_to_steps(before, weight))
+            self._whole.steps[:-1] = before.steps
+            parts = {name: transform(before, part) for name, part in parts.items()}
+        self._X_seen, self._ends = stack_rows(parts)
+        self._train = X, y, _routed_weight(self.stages.estimator, weight)
 
     def advance(self):
         """Train one more stage.
@@ -111,13 +132,22 @@ class Training:
             return None
         y_proba = self._coroutine.resume(False)
         if self._coroutine.has_ended:
-            self._check_end()
+            if self.n_done == 0:
+                raise ValueError("The training ended without a single stage.")
             return None
         self.n_done += 1
-        return self._split_parts(y_proba)
+        if y_proba is None:  # there is nothing to predict
+            return {}
+        own = self.stages.column_classes
+        own = self.own_classes if own is None else own
+        # A copy, because the library may use its array again.
+        y_proba = align_columns(np.array(y_proba), own, self.classes)
+        ends = list(self._ends.values())
+        return dict(zip(self._ends, np.split(y_proba, ends[:-1]), strict=True))
 
     def _fitting(self):
-        """Return what trains, without a reference to this object."""
+        # The function must not refer to this object: a coroutine that is dropped with
+        # its training is closed only if nothing on its stack holds it.
         stages, train, X_seen = self.stages, self._train, self._X_seen
         if not stages.trains_again:
             self._train = None  # the library has what it needs
@@ -128,68 +158,21 @@ class Training:
 
         return fit
 
-    def _check_end(self):
-        if self.n_done == 0:
-            raise ValueError("The training ended without a single stage.")
-
-    def _split_parts(self, y_proba):
-        """Return the probabilities of all classes, part by part."""
-        if y_proba is None:  # nothing is predicted
-            return {}
-        own = self.stages.column_classes
-        own = self.own_classes if own is None else own
-        # A copy, for the library may use its array again.
-        y_proba = align_columns(np.array(y_proba), own, self.classes)
-        if len(self._ends) == 1:
-            return dict.fromkeys(self._ends, y_proba)
-        ends = list(self._ends.values())
-        return dict(zip(self._ends, np.split(y_proba, ends[:-1]), strict=True))
-
     def finish(self):
-        """End training after the present stage, in the way of the library."""
+        """End training after the present stage, in the library's own way."""
         if self._coroutine is not None and not self._coroutine.has_ended:
             self._coroutine.resume(self.n_done < self.n_stages)
         self.close()
 
     def close(self):
-        """End training where it is; what was remembered can still be kept."""
+        """End training where it is; a remembered stage can still be kept."""
         if self._coroutine is not None:
             self._coroutine.close()
-
-    # The data
-
-    def begin(self):
-        """Load the data; fit what comes before the stages in a pipeline."""
-        if self._train is not None:
-            return
-        train = self._load_train()
-        X, y, weight = train.X, train.y, train.sample_weight
-        if self.own_classes is None:
-            self.own_classes = np.unique(y)
-        present = self.own_classes if weight is None else np.unique(y[weight > 0])
-        if len(present) < 2:
-            raise ValueError(
-                "The training part must hold at least two classes with positive "
-                f"weight. Got {present.tolist()}: choose another validation part or "
-                "other weights."
-            )
-        before = None
-        if isinstance(self._whole, Pipeline) and len(self._whole) > 1:
-            before = self._whole[:-1]
-            X = before.fit_transform(X, y, **_routed_to_steps(before, weight))
-            self._whole.steps[:-1] = before.steps
-        parts = {name: load() for name, load in self._load_seen.items()}
-        if before is not None:
-            parts = {name: transform(before, part) for name, part in parts.items()}
-        self._X_seen, self._ends = stack_rows(parts)
-        if self.stages.encodes_labels:
-            y = np.searchsorted(self.own_classes, y)
-        self._train = X, y, _routed_weight(self.stages.estimator, weight)
 
     def identify(self, scorer, val):
         """Return the identity of this training, and what of it is not stable.
 
-        It is made of what the stages see: the data behind all transformers.
+        It is based on what the stages see: the data after all transformers.
         """
         X, y, weight = self._train
         data = {"training data": X, "training labels": y, "training weights": weight}
@@ -210,28 +193,24 @@ class Training:
         )
 
     def restore(self, models, n_done):
-        """Take over the models of a checkpoint."""
+        """Restore the models of a checkpoint."""
         self.stages.restore(models, n_done, *self._train)
         self.n_done = n_done
-
-    # The models
 
     def remember(self):
         """Store the present stage, so that it can be kept."""
         self.stages.remember()
 
     def keep(self, stage):
-        """Cut back to a stage, the last one if there are fewer."""
+        """Cut back to a stage, or to the last one if there are fewer."""
         self.stages.keep(min(stage, self.n_done - 1))
 
     def estimator(self, last_step=None):
-        """Return the trained estimator, the whole pipeline if it is one.
+        """Return the trained estimator, which may be a whole pipeline.
 
-        `last_step` takes the place of what is trained, if it is given.
+        `last_step` replaces what is trained, if it is given.
         """
         last_step = self.stages.estimator if last_step is None else last_step
-        if self.stages.encodes_labels:
-            last_step = with_labels(last_step, self.own_classes)
         if not isinstance(self._whole, Pipeline):
             return last_step
         whole = copy(self._whole)
@@ -239,13 +218,13 @@ class Training:
         return whole
 
     def differs(self, estimator, part, y_proba):
-        """Say how an estimator predicts a part otherwise; empty if it does not."""
+        """Describe how an estimator predicts a part differently; empty if equal."""
         try:
-            with ignored_warnings():  # those of training were shown
+            with ignored_warnings():  # training has already shown them
                 own = estimator.predict_proba(self._load_seen[part]())
             own = align_columns(own, np.asarray(estimator.classes_), self.classes)
             difference = float(np.max(np.abs(own - y_proba)))
-        except Exception as exc:  # whatever a library makes of a model that is cut
+        except Exception as exc:  # whatever a library makes of a model that was cut
             return f"fails: {exc}"
         rounding = self.stages.rounding
         if rounding is None:
@@ -254,7 +233,7 @@ class Training:
         return "" if same else f"with probabilities that differ by {difference:.2g}"
 
     def keep_as_scored(self, stage, part, y_proba):
-        """Cut back to a stage, and check that it is what was scored.
+        """Cut back to a stage, and check that it predicts what was scored.
 
         Parameters
         ----------
@@ -274,16 +253,15 @@ class Training:
             difference = self.differs(self.estimator(), part, y_proba)
         if difference:
             raise ValueError(
-                "The model that would be kept does not predict the validation data as "
+                "The model to keep does not predict the validation data as "
                 f"{self.stages.unit} {stage} did when it was scored, but {difference}. "
                 f"{self.stages.known_causes}"
             )
 
     def train_to(self, stage):
-        """Train from the start up to a stage, and keep it; return its parts."""
+        """Train from the start up to a stage and keep it; return its parts."""
         self._coroutine, self.n_done = None, 0
-        stopper = FixedBudget(stage + 1)
-        result = run([self], lambda *_: 0.0, stopper)
+        result = run([self], lambda *_: 0.0, FixedBudget(stage + 1))
         self.keep(stage)
         return result.present[0]
 
@@ -291,7 +269,13 @@ class Training:
 def prepare_estimator(estimator, seed=None, max_threads=None):
     """Return a private copy of an estimator, and the adapter of its last step."""
     estimator = private_copy(estimator)
-    _check_no_samplers(estimator)
+    for name, step in getattr(estimator, "steps", ()):
+        if hasattr(step, "fit_resample"):  # a sampler of imbalanced-learn
+            raise TypeError(
+                f"The step {name!r} of the pipeline, {step!r}, resamples the rows, "
+                "which is not supported. Resample before fit, and pass X_val and "
+                "y_val; or use sample_weight."
+            )
     is_pipeline = isinstance(estimator, Pipeline)
     stages = find_stages(estimator[-1] if is_pipeline else estimator)
     stages.max_threads = max_threads
@@ -302,7 +286,7 @@ def prepare_estimator(estimator, seed=None, max_threads=None):
 
 
 def check_n_stages(stages):
-    """Return the number of stages, or say that there is none to train."""
+    """Return the number of stages, which must be at least 1."""
     n_stages = stages.n_stages
     if not isinstance(n_stages, Integral) or n_stages < 1:
         raise ValueError(
@@ -312,29 +296,21 @@ def check_n_stages(stages):
     return n_stages
 
 
-def _check_no_samplers(estimator):
-    """Refuse steps of imbalanced-learn, which change the rows that are trained on."""
-    for name, step in getattr(estimator, "steps", ()):
-        if hasattr(step, "fit_resample"):
-            raise TypeError(
-                f"The step {name!r} of the pipeline, {step!r}, resamples the rows, "
-                "which is not supported. Resample before fit, and pass X_val and "
-                "y_val; or use sample_weight."
-            )
-
-
 def private_copy(estimator):
-    """Clone an estimator, also one of CatBoost whose parameters forbid it."""
+    """Clone an estimator; deepcopy it if it has parameters that cannot be cloned."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        return estimator  # not one at all, which `find_stages` says
+        return estimator  # `find_stages` explains what is wrong with it
     try:
         return clone(estimator)
-    except RuntimeError:
+    except RuntimeError:  # CatBoost changes some of its parameters
         return deepcopy(estimator)
 
 
 def transform(steps, X):
-    """Apply the fitted steps of a pipeline, also those that have nothing to fit."""
+    """Apply the fitted steps of a pipeline.
+
+    `Pipeline.transform` would refuse steps that have nothing to fit.
+    """
     for _, step in steps.steps:
         if step is not None and step != "passthrough":
             X = step.transform(X)
@@ -351,7 +327,7 @@ def _routed_to_steps(steps, weight):
 
 
 def _routed_weight(estimator, weight):
-    """Return the weights, unless metadata routing says that they are not wanted."""
+    """Return the weights, unless the estimator declines them by metadata routing."""
     if weight is None or not get_config()["enable_metadata_routing"]:
         return weight
     if not hasattr(estimator, "get_metadata_routing"):
@@ -360,7 +336,7 @@ def _routed_weight(estimator, weight):
     if isinstance(request, str) and request != "sample_weight":
         raise ValueError(
             f"{type(estimator).__name__} requests its weights under the name "
-            f"{request!r}, but they are handed on as 'sample_weight'. Use "
-            "set_fit_request(sample_weight=True), or False to train without."
+            f"{request!r}, but they are passed as 'sample_weight'. Use "
+            "set_fit_request(sample_weight=True), or False to train without them."
         )
     return None if request is False else weight

@@ -83,7 +83,7 @@ def test_the_scorer_is_there():
     X, y, X_val, y_val = make_data("five")
     model = EarlyStoppingClassifier(FAMILIES["GradientBoosting"](), n_iter_no_change=3)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    assert repr(model.scorer_) == repr(get_scorer("neg_penalized_brier_score"))
+    assert repr(model.scorer_) == repr(get_scorer("neg_refined_log_loss"))
     for scoring in ("penalized_brier", "f1_macro", neg_penalized_brier_scorer):
         model.set_params(scoring=scoring).fit(X, y, X_val=X_val, y_val=y_val)
         score = model.scorer_(model, X_val, y_val)
@@ -204,7 +204,7 @@ def test_any_scoring_and_no_second_prediction(name, scoring):
     ).all()
     model.set_params(scoring=counting).fit(X, y, X_val=X_val, y_val=y_val)
     assert len(calls) == model.n_iter_
-    assert set(calls) == {"StageView"}
+    assert set(calls) == {"Stage"}
 
 
 def test_validation_parts():
@@ -305,7 +305,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
             {"scoring": lambda e, X, y: np.nan},
             {},
             ValueError,
-            "all 10 scores of the 'scoring' parameter are NaN",
+            "all 20 scores of the 'scoring' parameter are NaN",
         ),
     ],
 )

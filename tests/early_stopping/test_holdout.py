@@ -137,7 +137,7 @@ def test_scores_that_are_all_equal_warn():
     model = plain_stopping(
         FAMILIES["SGD"](), scoring=lambda estimator, X, y: 1.0, random_state=0
     )
-    with pytest.warns(UserWarning, match="All 40 scores .* equal, so that the first"):
+    with pytest.warns(UserWarning, match="All 40 scores .* equal, so the first"):
         model.fit(X, y)
     assert model.best_iteration_ == 0
 

@@ -81,7 +81,7 @@ def test_splitters_without_a_validation_part(split):
     X, y, _, _ = make_data("five")
     model = plain_stopping(FAMILIES["SGD"](), validation_split=split)
     with pytest.raises(
-        ValueError, match="'validation_split' parameter must give a spl"
+        ValueError, match="'validation_split' parameter must give two parts"
     ):
         model.fit(X, y)
 

@@ -228,7 +228,7 @@ def test_a_training_that_failed_on_the_way_is_an_error_among_several():
         if not others:
             run([bad], by_number, FixedBudget(99))
             continue
-        with pytest.raises(ValueError, match="has failed on the way"):
+        with pytest.raises(ValueError, match="failed before its last stage"):
             run([bad, *others], by_number, FixedBudget(99))
 
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_superior.metrics import get_scorer, neg_penalized_brier_scorer
-from sklearn_superior.staged import _sources
+from sklearn_superior.staged import _identity
 from sklearn_superior.staged._identity import (
     NoStableIdentityError,
     differences,
@@ -89,6 +89,10 @@ def test_other_tables():
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     other = pd.DataFrame([[1, 3]], columns=["a", "a"])
     assert digest_of(twice) != digest_of(other)
+    used = pd.DataFrame({"a": list("xyx"), "b": pd.Categorical(list("uvu"))})
+    before = digest_of(used)
+    np.asarray(used)
+    assert digest_of(used) == before
     cells = [np.array([None, None], dtype=object) for _ in range(2)]
     for k, cell in enumerate(cells):
         cell[:] = [np.arange(2000), np.arange(2000) + (np.arange(2000) == 999 + k)]
@@ -195,9 +199,7 @@ def test_what_differs_has_another_text(one, other):
         (make_closure(3), "<locals>.scorer cannot be imported by this name"),
         (make_scorer(make_closure(3)), "cannot be imported"),
         (lambda e, X, y: 1, "<lambda> cannot be imported"),
-        (reads_a_constant, "reads FACTOR, which is neither a module, a function nor"),
-        (partial(reads_a_constant), "reads FACTOR"),
-        (Slots(), "Slots object does not show its values"),
+        (Slots(), "Slots object does not expose its values"),
         ([1, {"a": Slots()}], "Slots object"),
         (Scorer(1).__call__, "cannot be imported"),
     ],
@@ -205,6 +207,15 @@ def test_what_differs_has_another_text(one, other):
 def test_what_cannot_be_told_apart_is_refused(value, reason):
     with pytest.raises(NoStableIdentityError, match=reason):
         stable_text(value)
+
+
+def test_constants_that_a_function_reads_count(monkeypatch):
+    one = stable_text(partial(reads_a_constant))
+    assert one == stable_text(partial(reads_a_constant))
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert stable_text(partial(reads_a_constant)) != one
+    monkeypatch.setitem(globals(), "FACTOR", make_closure(1))
+    assert stable_text(reads_a_constant) != one
 
 
 def test_a_scorer_of_a_session_without_a_file_is_refused(monkeypatch):
@@ -233,6 +244,27 @@ def test_code_of_the_user_is_known_by_its_file(tmp_path, monkeypatch):
         texts.append(stable_text(importlib.import_module("my_scorers").scorer))
     assert texts[0] != texts[1]
     assert all(text.startswith("my_scorers.scorer my_scorers ") for text in texts)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["at the top", "in a function"])
+def test_code_that_is_imported_counts(tmp_path, monkeypatch, inside):
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"package_{inside}"
+    (tmp_path / name / "deep").mkdir(parents=True)
+    (tmp_path / name / "__init__.py").write_text("")
+    helper = tmp_path / name / "deep" / "helper.py"
+    line = f"from {name}.deep import helper"
+    code = f"def scorer(e, X, y):\n    {line}" if inside else f"{line}\nscorer = None"
+    code += "\n\ndef scorer(e, X, y):\n    return 1" * (not inside)
+    (tmp_path / f"scorers_{inside}.py").write_text(code)
+    helper.write_text("a = 1")
+    importlib.invalidate_caches()
+    scorer = importlib.import_module(f"scorers_{inside}").scorer
+    text = stable_text(scorer)
+    importlib.import_module(f"{name}.deep.helper")
+    assert stable_text(scorer) == text
+    helper.write_text("a = 2")
+    assert stable_text(scorer) != text
 
 
 SCRIPT = """
@@ -292,17 +324,17 @@ def test_differences_are_named():
 
 def test_versions_are_part_of_it(monkeypatch):
     one = identity_of(SGDClassifier())
-    version = _sources.metadata.version
+    version = _identity.metadata.version
 
     def later(name):
         return "99.0" if name == "scikit-learn" else version(name)
 
-    monkeypatch.setattr(_sources.metadata, "version", later)
-    _sources.version_of.cache_clear()
+    monkeypatch.setattr(_identity.metadata, "version", later)
+    _identity.version_of.cache_clear()
     try:
         found = differences(one, identity_of(SGDClassifier()))
     finally:
-        _sources.version_of.cache_clear()
+        _identity.version_of.cache_clear()
     assert "version of scikit-learn" in found
     assert "99.0 here" in found
 

@@ -138,7 +138,7 @@ def test_the_inner_request_for_weights_is_honoured(name):
         assert_array_equal(fit(True, weight), weighted)
         assert_array_equal(fit(False, weight), plain)
         assert not np.array_equal(weighted, plain)
-        with pytest.raises(ValueError, match="under the name 'w', but they are handed"):
+        with pytest.raises(ValueError, match="under the name 'w', but they are passed"):
             fit("w", weight)
     inner = FAMILIES[name]()
     direct = plain_stopping(inner, n_iter_no_change=3)

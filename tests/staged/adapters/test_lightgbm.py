@@ -84,8 +84,8 @@ RANDOM += [
 
 
 @pytest.mark.parametrize("params", RANDOM, ids=str)
-def test_what_draws_at_random_cannot_resume(params):
-    assert "draws at random" in find_stages(make_model(**params)).obstacle()
+def test_random_sampling_cannot_resume(params):
+    assert "uses random sampling" in find_stages(make_model(**params)).obstacle()
 
 
 @pytest.mark.parametrize(

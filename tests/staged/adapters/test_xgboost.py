@@ -113,7 +113,7 @@ def test_callbacks_that_train_still_act():
         ({"callbacks": [EarlyStopping(rounds=2)]}, True),
     ],
 )
-def test_what_draws_at_random_cannot_resume(params, resumes):
+def test_random_sampling_cannot_resume(params, resumes):
     assert (find_stages(make_model(**params)).obstacle() is None) is resumes
 
 
@@ -267,9 +267,9 @@ class StopsAt(TrainingCallback):
 
 @pytest.mark.parametrize("last", [0, 3])
 def test_a_callback_that_stops_does_not_hide_its_round(last):
-    model = fit(make_model(callbacks=[StopsAt(last), Recorder()]), n_iter_no_change=50)
+    model = fit(make_model(callbacks=[Recorder(), StopsAt(last)]), n_iter_no_change=50)
     assert model.n_iter_ == last + 1
-    assert model.estimator_.callbacks[1].n_rounds == last + 1
+    assert model.estimator_.callbacks[0].n_rounds == last + 1
 
 
 @pytest.mark.parametrize(
@@ -278,3 +278,13 @@ def test_a_callback_that_stops_does_not_hide_its_round(last):
 def test_objectives_without_probabilities_of_classes_are_refused(objective):
     with pytest.raises(ValueError, match="gives no probabilities of classes"):
         fit(make_model(objective=objective))
+
+
+class Own(xgboost.XGBClassifier):
+    """A subclass, which would lose its class if it had to predict other labels."""
+
+
+def test_subclasses_need_encoded_labels():
+    with pytest.raises(TypeError, match="Own, a subclass.*must be trained on the lab"):
+        fit(Own(n_estimators=3))
+    assert type(fit(Own(n_estimators=3), "binary").estimator_) is Own
