@@ -9,6 +9,7 @@ look their rule up here, and the property tests run over every row.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log, sqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "RULES",
     "Loss",
     "ScoringRule",
+    "check_options",
     "column_sums",
     "find_rule",
     "rule_names",
@@ -25,6 +27,7 @@ __all__ = [
 
 # The default of `prior_scale`: standard deviation of the logarithm of a temperature.
 PRIOR_SCALE = 0.5
+_TIES = ("first", "split", "correct")
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,12 @@ class Loss:
     prior_scale: float | None = PRIOR_SCALE
     d2: bool = False
 
+    @property
+    def temperature_key(self):
+        """What its scores are summed under: the rule, and the kind of temperature."""
+        name = self.rule.name
+        return (name, self.prior_scale) if self.refined else name
+
     def finish(self, total, weight, reference=1.0):
         """Return the mean loss from the sum and the sum of weights.
 
@@ -112,6 +121,56 @@ class Loss:
         if self.d2:
             return float(1 - total / weight / reference)
         return float(total / weight if self.normalize else total)
+
+
+def check_options(
+    rule,
+    *,
+    penalty="paper",
+    ties="first",
+    scale="sum",
+    normalize=True,
+    refined=False,
+    prior_scale=PRIOR_SCALE,
+    d2=False,
+):
+    """Check the options of the loss of a rule; return them as a `Loss`."""
+    is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
+    if not (is_name or is_nonnegative(penalty)):
+        raise ValueError(
+            "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
+            f"range [0, inf). Got {penalty!r} instead."
+        )
+    for name, value, allowed in (("ties", ties, _TIES), ("scale", scale, rule.scales)):
+        if not (isinstance(value, str) and value in allowed):
+            raise ValueError(
+                f"The {name!r} parameter must be one of {sorted(allowed)}. "
+                f"Got {value!r} instead."
+            )
+    if not isinstance(normalize, bool | np.bool_):
+        raise TypeError(
+            f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
+        )
+    prior_scale = check_prior_scale(prior_scale) if refined else None
+    return Loss(rule, penalty, ties, scale, normalize, refined, prior_scale, d2)
+
+
+def is_nonnegative(value):
+    """Return whether a value is a finite number from 0 up."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number and 0 <= value < np.inf
+
+
+def check_prior_scale(prior_scale):
+    """Return the scale of the prior of a temperature, a float or None."""
+    if prior_scale is None:
+        return None
+    if is_nonnegative(prior_scale) and prior_scale > 0:
+        return float(prior_scale)
+    raise ValueError(
+        "The 'prior_scale' parameter must be None or a float in the range (0, inf). "
+        f"Got {prior_scale!r} instead."
+    )
 
 
 def column_sums(p_rest, xp, *, squared=False):

@@ -96,7 +96,7 @@ def array_namespace(array):
     Everything else (data frames, lists, anything while dispatch is off) belongs to
     NumPy, indicated by ``(numpy, None)``.
     """
-    if get_config()["array_api_dispatch"]:
+    if type(array) is not np.ndarray and get_config()["array_api_dispatch"]:
         try:
             xp, is_array_api, device = get_namespace_and_device(array)
         except (TypeError, AttributeError):  # a data frame, for example

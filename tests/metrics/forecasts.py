@@ -5,11 +5,19 @@ from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import sklearn_superior.metrics
-from sklearn_superior.metrics._kernel import mean_loss, sample_losses
+from sklearn_superior.metrics._kernel import (
+    check_forecast,
+    check_options,
+    mean_loss,
+    sample_losses,
+)
 from sklearn_superior.metrics._rules import RULES, Loss
-from sklearn_superior.metrics._validation import check_forecast, check_options
+
+IRIS = load_iris(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
 
 # The public functions of every rule.
 LOSSES = {
@@ -20,6 +28,11 @@ D2_SCORES = {
     "brier": sklearn_superior.metrics.d2_penalized_brier_score,
     "log_loss": sklearn_superior.metrics.d2_penalized_log_loss_score,
 }
+
+
+def text(y):
+    """Labels as text, in the order of the numbers."""
+    return np.array(["one", "three", "two", "zero"])[y]
 
 
 def samples_of(rule):

@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose
 from sklearn_superior.metrics._kernel import (
     LossSums,
     PreparedLosses,
+    check_forecast,
+    check_options,
     mean_loss,
     sum_losses,
 )
 from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import check_forecast, check_options
 from tests.metrics.forecasts import forecasts
 
 ALL_LOSSES = [
@@ -61,7 +62,8 @@ def test_weights_are_checked_when_losses_are_prepared(weight, message):
 
 
 def test_sums_of_parts_are_merged():
-    parts = LossSums((1.0, 2.0), weight=3.0, low=0.1) + LossSums((0.5, 4.0), 1.0)
-    assert parts.losses == (1.5, 6.0)
-    assert (parts.weight, parts.low) == (4.0, 0.0)
-    assert LossSums.of(parts.values()) == parts
+    parts = LossSums(np.array([1.0, 2.0, 3.0, 0.0]), np.array([0.1, -0.9, 0.0, 0.0]))
+    parts += LossSums(np.array([0.5, 4.0, 1.0, 0.0]))
+    assert parts.losses.tolist() == [1.5, 6.0]
+    assert parts.weight == 4.0
+    assert parts.lows.tolist() == [0.0, -1.0, 0.0, 0.0]

@@ -22,15 +22,23 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_superior.metrics import (
+    _temperature,
     fit_temperature,
     get_scorer,
     register_scorers,
     scale_temperature,
 )
-from sklearn_superior.metrics._best_temperature import HIGH, LOW
-from sklearn_superior.metrics._scorer import SCORERS
+from sklearn_superior.metrics._forecast import check_forecast
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._scorers import SCORERS
+from sklearn_superior.metrics._temperature import (
+    HIGH,
+    LOW,
+    Logs,
+    best_inverse,
+)
 from tests.metrics.forecasts import LOSSES, REFINED_LOSSES, forecasts, random_forecast
-from tests.metrics.test_penalized import array_libraries, to_library
+from tests.metrics.test_losses import array_libraries, to_library
 
 REFINED = [name for name in SCORERS if "refined" in name]
 priors = pytest.mark.parametrize("prior_scale", [None, 0.5])
@@ -502,3 +510,113 @@ def test_refined_scorers_are_registered():
             GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, scoring=name
         )
         assert search.fit(X, y).best_score_ < 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+@pytest.mark.parametrize("weights", [None, "random", "every other row"])
+@pytest.mark.parametrize("prior_scale", [None, 0.5])
+def test_what_is_held_in_memory_does_not_matter(
+    n_classes, weights, prior_scale, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    y, q = random_forecast(rng, 3000, n_classes)
+    weight = None if weights is None else rng.random(3000)
+    if weights == "every other row":
+        weight[::2] = 0
+    forecast = check_forecast(y, q, sample_weight=weight)
+    found = []
+    for most in (1 << 22, 1000):
+        monkeypatch.setattr(_temperature, "_MOST_HELD", most)
+        monkeypatch.setattr(_temperature, "_HOST_BLOCK", 1 << 12)
+        logs = Logs(forecast)
+        inverse = logs.best_inverse(prior_scale)
+        found.append([inverse, *logs.sum_scores(inverse, RULES.values()).values()])
+    assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_derivatives_are_those_of_the_sum():
+    y, q = random_forecast(np.random.default_rng(1), 200, 4)
+    logs = Logs(check_forecast(y, q))
+    step = 1e-4
+    for inverse in (0.3, 1.0, 2.5):
+        value, first, second = logs.evaluate(inverse)
+        scaled = q**inverse / (q**inverse).sum(axis=1, keepdims=True)
+        assert_allclose(value, -np.log(scaled[np.arange(200), y]).sum())
+        low, high = logs.evaluate(inverse - step), logs.evaluate(inverse + step)
+        assert_allclose(first, (high[0] - low[0]) / (2 * step), rtol=1e-5)
+        assert_allclose(second, (high[1] - low[1]) / (2 * step), rtol=1e-5)
+
+
+def parabola(at, width=1.0):
+    """Return a convex function of the inverse temperature and its derivatives."""
+    return lambda b: ((b - at) ** 2 / width, 2 * (b - at) / width, 2 / width)
+
+
+def logistic(weights, margins):
+    """Sum of the log losses of two classes with the given margins."""
+    weights, margins = np.asarray(weights), np.asarray(margins)
+
+    def evaluate(b):
+        losses = np.logaddexp(0, -b * margins)
+        p = 1 / (1 + np.exp(np.clip(b * margins, -700, 700)))
+        first = -weights @ (margins * p)
+        return weights @ losses, first, weights @ (margins**2 * p * (1 - p))
+
+    return evaluate
+
+
+@pytest.mark.parametrize("at", [1e-4, 0.3, 1.0, 7.0, 1e5])
+@pytest.mark.parametrize("start", [1.0, 0.01, 50.0])
+def test_the_root_is_found_from_any_start(at, start):
+    assert_allclose(best_inverse(parabola(at), start=start), at, rtol=1e-6)
+
+
+def test_a_loss_that_falls_all_the_way_ends_at_the_end_of_the_range():
+    assert best_inverse(lambda b: (-b, -1.0, 0.0)) == pytest.approx(1 / LOW)
+    assert best_inverse(lambda b: (b, 1.0, 0.0)) == pytest.approx(1 / HIGH)
+    assert best_inverse(lambda b: (0.0, 0.0, 0.0)) == 1
+    # Correct forecasts, whose loss ends at zero.
+    assert best_inverse(logistic([1.0, 1.0], [2.0, 0.5])) == pytest.approx(1 / LOW)
+
+
+def test_the_prior_alone_keeps_the_temperature():
+    assert best_inverse(lambda b: (0.0, 0.0, 0.0), 4.0) == 1
+    assert_allclose(best_inverse(parabola(7.0), 1e9), 1, rtol=1e-4)
+    assert_allclose(best_inverse(parabola(7.0), 1e-9), 7, rtol=1e-6)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(1, 30),
+    log_scale=st.floats(-6, 2),
+    strength=st.sampled_from([0.1, 1.0, 4.0, 40.0]),
+    factor=st.sampled_from([1.0, 30.0, 1000.0]),
+    start=st.sampled_from([1.0, 0.1, 30.0]),
+)
+def test_no_other_place_is_better(seed, n_rows, log_scale, strength, factor, start):
+    """Also where the prior and the data have a minimum each."""
+    rng = np.random.default_rng(seed)
+    margins = 10**log_scale * (rng.normal(size=n_rows) + 2 * rng.random())
+    evaluate = logistic(np.full(n_rows, factor), margins)
+
+    def objective(u):
+        return evaluate(np.exp(u))[0] + strength * u**2 / 2
+
+    with np.errstate(all="ignore"):
+        found = objective(np.log(best_inverse(evaluate, strength, start)))
+        others = [objective(u) for u in np.linspace(-np.log(HIGH), np.log(HIGH), 2001)]
+    assert found <= min(others) + 1e-7 * (1 + abs(min(others)))
+
+
+def test_a_typical_search_takes_few_evaluations():
+    rng = np.random.default_rng(0)
+    margins = rng.normal(size=500) + 0.7
+    for scale, most in ((4.0, 8), (0.7, 8), (0.1, 20)):
+        evaluate, calls = logistic(np.ones(500), margins * scale), []
+
+        def counted(b, evaluate=evaluate, calls=calls):
+            calls.append(b)
+            return evaluate(b)
+
+        best_inverse(counted, 4.0)
+        assert len(calls) <= most

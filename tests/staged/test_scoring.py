@@ -93,12 +93,12 @@ def test_options_are_prepared_as_well(forecast, penalty, ties, declares):
 def test_labels_are_not_looked_at_again(monkeypatch):
     y = np.array(["a", "b", "c"] * 10)
     score = StageScorer(None, np.unique(y), np.zeros((30, 1)), y)
-    from sklearn_superior.metrics import _penalized
+    from sklearn_superior.metrics import _losses
 
     def fail(*args, **options):
         raise AssertionError("checked again")
 
-    monkeypatch.setattr(_penalized, "check_forecast", fail)
+    monkeypatch.setattr(_losses, "check_forecast", fail)
     assert score(np.full((30, 3), 1 / 3)) < 0
 
 

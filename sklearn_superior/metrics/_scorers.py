@@ -5,20 +5,17 @@ import sklearn.metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.metrics._columns import (
+from sklearn_superior.metrics._forecast import (
+    check_class_weight,
+    check_labels,
     classes_on_host,
     declared_only,
+    shown,
     union,
     with_all_classes,
 )
 from sklearn_superior.metrics._kernel import PreparedLosses, mean_loss
-from sklearn_superior.metrics._labels import shown
-from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
-from sklearn_superior.metrics._validation import (
-    check_class_weight,
-    check_labels,
-    check_options,
-)
+from sklearn_superior.metrics._rules import RULES, check_options, find_rule, rule_names
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
     register_scorer_names,
