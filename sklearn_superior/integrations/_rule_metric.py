@@ -8,7 +8,7 @@ from sklearn_superior.metrics._kernel import (
     check_options,
     sum_losses,
 )
-from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.metrics._rules import TEMPERATURE_OPTIONS, find_rule
 
 
 class RuleMetric:
@@ -21,14 +21,14 @@ class RuleMetric:
 
     **options : dict
         Options of the loss: `penalty`, `ties`, and `scale` if the rule has several;
-        `prior_scale` of a refined rule.
+        `prior_scale` and `sharpen` of a refined rule.
     """
 
     def __init__(self, rule, **options):
         row, penalty = find_rule(rule, refined=True)
         self.rule = rule
         allowed = set(row.options) - {"normalize"}
-        allowed |= {"prior_scale"} if self.is_refined else set()
+        allowed |= set(TEMPERATURE_OPTIONS) if self.is_refined else set()
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of rule={rule!r} are {sorted(allowed)}. "

@@ -27,7 +27,7 @@ class EvalMetric(RuleMetric):
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
-        `prior_scale` after recalibration.
+        `prior_scale` and `sharpen` of the refined rules.
 
     Notes
     -----

@@ -24,7 +24,7 @@ def eval_metric(rule="penalized_brier", **options):
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
-        `prior_scale` after recalibration.
+        `prior_scale` and `sharpen` of the refined rules.
 
     Returns
     -------

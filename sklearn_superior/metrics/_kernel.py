@@ -213,7 +213,7 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     xp, n_classes = forecast.xp, forecast.n_classes
     # What the losses are sums of: scores of rules, and shares of wrong predictions.
     penalties = [loss.rule.penalty(loss.penalty, n_classes) for loss in losses]
-    rules = {loss.rule.name: loss.rule for loss in losses if not loss.refined}
+    rules = {loss.rule.name: loss.rule for loss in losses if not loss.temperature}
     pairs = zip(losses, penalties, strict=True)
     ties = dict.fromkeys(loss.ties for loss, penalty in pairs if penalty)
     sums = None if rules or ties or checks else LossSums(np.array([1.0, 0.0]))
@@ -234,7 +234,8 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     totals |= _sum_refined(forecast, losses, LossSums(numbers, lows))
     finished = []
     for loss, penalty in zip(losses, penalties, strict=True):
-        total = totals[loss.temperature_key]
+        name = loss.rule.name
+        total = totals[(name, loss.temperature) if loss.temperature else name]
         total = total + penalty * totals[loss.ties] if penalty else total
         finished.append(total * loss.rule.scales[loss.scale](n_classes))
     finished += [numbers[-2], numbers[-1]]
@@ -323,16 +324,14 @@ def _sum_refined(forecast, losses, sums):
 
     They are NaN if the forecast has values that are not valid.
     """
-    refined = [loss for loss in losses if loss.refined]
-    totals = {loss.temperature_key: np.nan for loss in refined}
-    if not refined or not sums.are_valid():
-        return totals
-    logs = Logs(forecast)
-    for prior_scale in {loss.prior_scale for loss in refined}:
-        rules = {loss.rule.name: loss.rule for loss in refined}
-        inverse = logs.best_inverse(prior_scale)
-        for name, total in logs.sum_scores(inverse, rules.values()).items():
-            totals[name, prior_scale] = total
+    rules = {loss.rule.name: loss.rule for loss in losses if loss.temperature}
+    kinds = {loss.temperature for loss in losses if loss.temperature}
+    totals = {(name, kind): np.nan for name in rules for kind in kinds}
+    if rules and sums.are_valid():
+        logs = Logs(forecast)
+        for kind in kinds:
+            scores = logs.sum_scores(logs.best_inverse(*kind), rules.values())
+            totals |= {(name, kind): total for name, total in scores.items()}
     return totals
 
 

@@ -17,6 +17,7 @@ import numpy as np
 __all__ = [
     "PRIOR_SCALE",
     "RULES",
+    "TEMPERATURE_OPTIONS",
     "Loss",
     "ScoringRule",
     "check_options",
@@ -27,6 +28,8 @@ __all__ = [
 
 # The default of `prior_scale`: standard deviation of the logarithm of a temperature.
 PRIOR_SCALE = 0.5
+# The options of refined rules.
+TEMPERATURE_OPTIONS = ("prior_scale", "sharpen")
 _TIES = ("first", "split", "correct")
 
 
@@ -93,9 +96,10 @@ class ScoringRule:
 class Loss:
     """A rule with the options of its loss, as `check_options` returns it.
 
-    `refined` is the loss after the best temperature, which has a prior of the scale
-    `prior_scale`, or none. `d2` is the skill score: 1 minus the mean loss over that of
-    a forecast that always gives the class frequencies.
+    `temperature` holds the options of the best temperature, `prior_scale` and
+    `sharpen`, if the loss is a refined one: that after temperature scaling. `d2` is the
+    skill score: 1 minus the mean loss over that of a forecast that always gives the
+    class frequencies.
     """
 
     rule: ScoringRule
@@ -103,15 +107,8 @@ class Loss:
     ties: str = "first"
     scale: str = "sum"
     normalize: bool = True
-    refined: bool = False
-    prior_scale: float | None = PRIOR_SCALE
     d2: bool = False
-
-    @property
-    def temperature_key(self):
-        """What its scores are summed under: the rule, and the kind of temperature."""
-        name = self.rule.name
-        return (name, self.prior_scale) if self.refined else name
+    temperature: tuple | None = None
 
     def finish(self, total, weight, reference=1.0):
         """Return the mean loss from the sum and the sum of weights.
@@ -131,8 +128,8 @@ def check_options(
     scale="sum",
     normalize=True,
     refined=False,
-    prior_scale=PRIOR_SCALE,
     d2=False,
+    **temperature,
 ):
     """Check the options of the loss of a rule; return them as a `Loss`."""
     is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
@@ -147,12 +144,9 @@ def check_options(
                 f"The {name!r} parameter must be one of {sorted(allowed)}. "
                 f"Got {value!r} instead."
             )
-    if not isinstance(normalize, bool | np.bool_):
-        raise TypeError(
-            f"The 'normalize' parameter must be a bool. Got {normalize!r} instead."
-        )
-    prior_scale = check_prior_scale(prior_scale) if refined else None
-    return Loss(rule, penalty, ties, scale, normalize, refined, prior_scale, d2)
+    normalize = _check_bool(normalize, "normalize")
+    options = check_temperature_options(**temperature) if refined else None
+    return Loss(rule, penalty, ties, scale, normalize, d2, options)
 
 
 def is_nonnegative(value):
@@ -161,16 +155,24 @@ def is_nonnegative(value):
     return is_number and 0 <= value < np.inf
 
 
-def check_prior_scale(prior_scale):
-    """Return the scale of the prior of a temperature, a float or None."""
-    if prior_scale is None:
-        return None
-    if is_nonnegative(prior_scale) and prior_scale > 0:
-        return float(prior_scale)
-    raise ValueError(
-        "The 'prior_scale' parameter must be None or a float in the range (0, inf). "
-        f"Got {prior_scale!r} instead."
-    )
+def check_temperature_options(prior_scale=PRIOR_SCALE, sharpen=False):
+    """Check the options of a temperature; return both."""
+    if prior_scale is not None:
+        if not (is_nonnegative(prior_scale) and prior_scale > 0):
+            raise ValueError(
+                "The 'prior_scale' parameter must be None or a float in the range "
+                f"(0, inf). Got {prior_scale!r} instead."
+            )
+        prior_scale = float(prior_scale)
+    return prior_scale, _check_bool(sharpen, "sharpen")
+
+
+def _check_bool(value, name):
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(
+            f"The {name!r} parameter must be a bool. Got {value!r} instead."
+        )
+    return bool(value)
 
 
 def column_sums(p_rest, xp, *, squared=False):

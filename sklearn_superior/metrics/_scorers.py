@@ -15,7 +15,13 @@ from sklearn_superior.metrics._forecast import (
     with_all_classes,
 )
 from sklearn_superior.metrics._kernel import PreparedLosses, mean_loss
-from sklearn_superior.metrics._rules import RULES, check_options, find_rule, rule_names
+from sklearn_superior.metrics._rules import (
+    RULES,
+    TEMPERATURE_OPTIONS,
+    check_options,
+    find_rule,
+    rule_names,
+)
 from sklearn_superior.utils._sklearn_compat import (
     ProbabilityScorer,
     register_scorer_names,
@@ -71,7 +77,7 @@ class _ScoreFunction:
         """Names of the options of the scorer."""
         of_rule = ("penalty", "ties") if self.is_d2 else self.rule.options
         options = {"labels", "class_weight", *of_rule}
-        return options | {"prior_scale"} if self.is_refined else options
+        return options.union(TEMPERATURE_OPTIONS) if self.is_refined else options
 
     def loss(self, **options):
         """Return the rule with the options of its loss, which are checked."""
@@ -297,7 +303,8 @@ def get_scorer(name, **options):
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``, and
-        for those after recalibration `prior_scale`, see `fit_temperature`. Skill scores
+        for those after recalibration `prior_scale` and `sharpen`, see
+        `fit_temperature`: by default their temperature is never below 1. Skill scores
         have no scale.
         With ``labels`` one can declare classes that some fold may not have at all,
         so that the number of classes, and with it the penalty, is the same in all.

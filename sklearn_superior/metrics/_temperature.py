@@ -18,7 +18,7 @@ from sklearn_superior.metrics._forecast import (
     check_values,
     resolution,
 )
-from sklearn_superior.metrics._rules import PRIOR_SCALE, check_prior_scale
+from sklearn_superior.metrics._rules import PRIOR_SCALE, check_temperature_options
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     array_namespace,
@@ -53,18 +53,20 @@ def fit_temperature(
     labels=None,
     pos_label=None,
     prior_scale=PRIOR_SCALE,
+    sharpen=False,
 ):
     r"""Find the temperature that recalibrates probabilities best.
 
-    The temperature :math:`T` turns a forecast :math:`q` into probabilities proportional
+    A temperature :math:`T` turns a forecast :math:`q` into probabilities proportional
     to :math:`q^{1/T}`: above 1 they become more even, below 1 more extreme, and the
-    predicted classes stay the same. The best temperature minimises
+    predicted classes stay the same. The best temperature minimizes
 
     .. math:: \sum_k L_k(T) + \frac{(\ln T)^2}{2 \sigma^2}
 
-    with the log loss :math:`L_k` of each sample and the `prior_scale` :math:`\sigma`.
-    The second term, a Gaussian prior, holds the temperature near 1 where few samples
-    say little of it. Its weight against the samples falls with their number.
+    with the log loss :math:`L_k` of each sample and the `prior_scale` :math:`\sigma`,
+    by default among temperatures of at least 1. The second term, a Gaussian prior,
+    keeps the temperature near 1 when there are few samples. Its weight relative to the
+    samples decreases with their number.
 
     Parameters
     ----------
@@ -88,14 +90,20 @@ def fit_temperature(
 
     prior_scale : float or None, default=0.5
         Standard deviation of the logarithm of the temperature before any sample is
-        seen. None is no prior: the temperature with the lowest log loss.
+        seen. None means no prior: the temperature with the lowest log loss.
+
+    sharpen : bool, default=False
+        Whether the temperature may be below 1. By default probabilities are softened or
+        left as they are: when the data asks for sharper ones, the temperature is
+        exactly 1.
 
     Returns
     -------
     temperature : float
-        Between 1e-6 and 1e6. It is the end of this range to which the log loss falls,
-        if it falls all the way: without a prior this is 1e-6 if all predictions are
-        correct, for example. It is 1 if it does not matter, as for uniform forecasts.
+        Between 1 and 1e6, or between 1e-6 and 1e6 with ``sharpen=True``. If the log
+        loss falls all the way to an end of this range, it is that end: without a prior
+        it is 1e-6 if all predictions are correct, for example. It is 1 if it does not
+        matter, as for uniform forecasts.
 
     See Also
     --------
@@ -103,18 +111,22 @@ def fit_temperature(
 
     Notes
     -----
-    Probabilities below the resolution of the dtype of `y_proba` count as that. So with
-    zeros in `y_proba` the temperature depends on the dtype.
+    Temperatures below 1 favor early, underfitted stages, which they sharpen: of 516
+    trainings in our second study, the 10 with a temperature of at most 0.5 were all
+    worse for it. Hence ``sharpen=False``.
 
-    Because weights are repetitions, those that sum to 1 count as a single sample: let
-    them sum to the number of samples, if only their proportions have a meaning.
+    Probabilities below the resolution of the dtype of `y_proba` are clipped to it, so
+    with zeros in `y_proba` the temperature depends on the dtype.
+
+    Because weights are repetitions, weights that sum to 1 count as a single sample. If
+    only their proportions matter, let them sum to the number of samples.
     :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier` and
     :class:`~sklearn_superior.model_selection.StagedSearchCV` do so.
 
     Examples
     --------
-    A model that is too sure: it says 0.99, and is right in 3 of 4 cases. Four samples
-    are not enough to be sure of that, a thousand are.
+    An overconfident model: it says 0.99 and is right in 3 of 4 cases. Four samples are
+    weak evidence of that, a thousand are strong:
 
     >>> from sklearn_superior.metrics import fit_temperature, scale_temperature
     >>> y_true, y_proba = [1, 1, 1, 0], [0.99, 0.99, 0.99, 0.99]
@@ -126,12 +138,12 @@ def fit_temperature(
     >>> scale_temperature(y_proba, temperature).round(2)
     array([0.75, 0.75, 0.75, 0.75])
     """
-    prior_scale = check_prior_scale(prior_scale)
+    options = check_temperature_options(prior_scale, sharpen)
     forecast = check_forecast(
         y_true, y_proba, sample_weight=sample_weight, labels=labels, pos_label=pos_label
     )
     forecast.check_values()
-    return 1 / Logs(forecast).best_inverse(prior_scale)
+    return 1 / Logs(forecast).best_inverse(*options)
 
 
 def scale_temperature(y_proba, temperature):
@@ -214,22 +226,19 @@ class Logs:
         self._forecast = forecast
         self._held = self._memory = None
 
-    def best_inverse(self, prior_scale):
-        """Return the best inverse temperature for the samples as they are.
+    def best_inverse(self, prior_scale, sharpen):
+        """Return the best inverse temperature, see `best_inverse`.
 
-        That is without the weights of classes, which a temperature does not know.
+        It is the one for the samples as they are, without the weights of classes.
         """
+        forecast, start = self._forecast, 1.0
+        step = -(-forecast.n_samples * forecast.n_classes // _MOST_HELD)
+        if step > 1:  # many rows: start from the best one for some of them
+            some = Logs(forecast.take(slice(None, None, step)))
+            start = some.best_inverse(prior_scale, sharpen)
         strength = 0.0 if prior_scale is None else 1 / prior_scale**2
         with np.errstate(all="ignore"):
-            return best_inverse(self.evaluate, strength, self._first_guess(prior_scale))
-
-    def _first_guess(self, prior_scale):
-        """Return the best one for some of the rows, if there are very many."""
-        forecast = self._forecast
-        step = -(-forecast.n_samples * forecast.n_classes // _MOST_HELD)
-        if step == 1:
-            return 1.0
-        return Logs(forecast.take(slice(None, None, step))).best_inverse(prior_scale)
+            return best_inverse(self.evaluate, strength, sharpen=sharpen, start=start)
 
     def evaluate(self, inverse):
         """Return the sum of the log losses at an inverse temperature.
@@ -302,7 +311,7 @@ class Logs:
             yield block, logs, xp.take_along_axis(logs, y_index, axis=0)[0, :]
 
 
-def best_inverse(evaluate, strength=0.0, start=1.0):
+def best_inverse(evaluate, strength=0.0, *, sharpen, start=1.0):
     """Return the inverse temperature b with the lowest sum of log losses and prior.
 
     Parameters
@@ -313,6 +322,9 @@ def best_inverse(evaluate, strength=0.0, start=1.0):
 
     strength : float, default=0.0
         The prior is ``strength * log(b)**2 / 2``.
+
+    sharpen : bool
+        Whether b may be above 1.
 
     start : float, default=1.0
         A first guess.
@@ -327,7 +339,7 @@ def best_inverse(evaluate, strength=0.0, start=1.0):
         return value + strength * u**2 / 2, slope, curvature
 
     _, slope, _ = objective(0.0)
-    if slope == 0:
+    if slope == 0 or (slope < 0 and not sharpen):
         return 1.0
     if slope < 0 and strength > 0:
         return exp(_best_above(objective, strength))

@@ -14,7 +14,7 @@ from sklearn_superior.metrics._kernel import (
     mean_loss,
     sample_losses,
 )
-from sklearn_superior.metrics._rules import RULES, Loss
+from sklearn_superior.metrics._rules import RULES
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -53,8 +53,8 @@ SAMPLES = {name: samples_of(rule) for name, rule in RULES.items()}
 
 def refined_loss(name, y_true, y_proba, **options):
     """Loss of a rule after the best temperature."""
-    fields = Loss.__dataclass_fields__
-    inputs = {k: options.pop(k) for k in [*options] if k not in fields}
+    names = ("sample_weight", "labels", "pos_label")
+    inputs = {k: options.pop(k) for k in names if k in options}
     loss = check_options(RULES[name], refined=True, **options)
     return mean_loss(loss, y_true, y_proba, **inputs)
 

@@ -18,11 +18,16 @@ from sklearn_superior.metrics._rules import RULES
 from tests.metrics.forecasts import forecasts
 
 ALL_LOSSES = [
-    check_options(rule, penalty=penalty, ties=ties, refined=refined, prior_scale=prior)
+    check_options(rule, penalty=penalty, ties=ties, **kind)
     for rule in RULES.values()
     for penalty in (0.0, "paper", "minimal")
     for ties in ("first", "split")
-    for refined, prior in ((False, 0.5), (True, 0.5), (True, None))
+    for kind in (
+        {},
+        {"refined": True},
+        {"refined": True, "sharpen": True},
+        {"refined": True, "prior_scale": None},
+    )
 ]
 
 
