@@ -302,7 +302,8 @@ def calibrates(calibration, scorer):
 def temperature_options(scorer):
     """Return the options of a refined rule that decide its temperature."""
     options = getattr(scorer, "options", {})
-    return {name: options[name] for name in ("prior_scale",) if name in options}
+    names = ("prior_scale", "sharpen")
+    return {name: options[name] for name in names if name in options}
 
 
 def best_temperature(y_true, y_proba, own_classes, sample_weight=None, **options):
