@@ -1,5 +1,6 @@
 """Superior scoring rules: losses, per-sample values, skill scores and scorers."""
 
+from sklearn_superior.metrics._decisions import bayes_decision, decision_cost
 from sklearn_superior.metrics._losses import (
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
@@ -21,8 +22,10 @@ from sklearn_superior.metrics._scorers import (
 from sklearn_superior.metrics._temperature import fit_temperature, scale_temperature
 
 __all__ = [
+    "bayes_decision",
     "d2_penalized_brier_score",
     "d2_penalized_log_loss_score",
+    "decision_cost",
     "fit_temperature",
     "get_scorer",
     "neg_penalized_brier_scorer",

@@ -349,16 +349,11 @@ def _check_classes(y_true, y_xp, y_proba, labels):
     else:
         classes = unique_labels(to_numpy(y_xp.unique_values(y_true), y_xp), "y_true")
 
-    if one_hot and y_proba.ndim == 1:
-        raise ValueError(
-            f"y_true has {y_true.shape[1]} columns but y_proba only one. "
-            "Are they swapped?"
-        )
     if one_hot and y_true.shape[1] != n_classes:
         raise ValueError(
             "y_true must hold one label for each row, or be one-hot with a column for "
             f"each of the {n_classes} classes of y_proba. Got shape "
-            f"{tuple(y_true.shape)}."
+            f"{tuple(y_true.shape)}. Are y_true and y_proba swapped?"
         )
     source = "y_true" if labels is None else "labels"
     remedy = "Pass all classes through 'labels'." if labels is None else ""
@@ -498,20 +493,10 @@ def _distinct(piece):
         return set(piece.tolist())
     if piece.dtype.kind in "iu" and len(piece):
         low, high = int(piece.min()), int(piece.max())
-        if high - low < _SMALL_RANGE:  # counting is faster than sorting
-            counts = np.bincount(_offset(piece, low).astype(np.intp, copy=False))
-            # Wraps around like `_offset`, so it is undone in any dtype.
-            return np.flatnonzero(counts).astype(piece.dtype) + piece.dtype.type(low)
+        if high - low < _SMALL_RANGE and high < 2**63:  # faster counted than sorted
+            counts = np.bincount(piece.astype(np.int64) - low)
+            return (np.flatnonzero(counts) + low).astype(piece.dtype)
     return np.unique(piece)
-
-
-def _offset(labels, low):
-    """Return integers minus `low`, unsigned, modulo the range of their dtype."""
-    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
-    unsigned = labels.view(labels.dtype.str.replace("i", "u").replace("b", "u"))
-    if low == 0:
-        return unsigned
-    return unsigned - unsigned.dtype.type(low % 2 ** (8 * labels.itemsize))
 
 
 def _sorted_objects(values, name):
@@ -533,29 +518,32 @@ def encode_labels(y_true, classes):
     small integers, and little memory is needed besides it.
     """
     kinds = {y_true.dtype.kind, classes.dtype.kind}
+    encode = _table_encoder
     if y_true.ndim == 2:
         encode = _one_hot_encoder
     elif kinds <= set("biu"):
         low, high = int(classes[0]), int(classes[-1])
-        limits = np.iinfo(np.uint8 if y_true.dtype == bool else y_true.dtype)
-        fit_dtype = limits.min <= low and high <= limits.max
-        if high - low + 1 == len(classes) and fit_dtype:
-            # Consecutive classes: labels outside of them have larger offsets.
-            index = _offset(y_true, low)
-            if index.max() >= len(classes):
-                _check_known(y_true, index < len(classes), classes)
-            return index.view(np.int64) if index.dtype == np.uint64 else index
-        exact = np.result_type(y_true, classes).kind != "f"  # int64 beside uint64
-        encode = _search_encoder if exact else _table_encoder
+        is_large = y_true.dtype.kind == "u" and y_true.dtype.itemsize == 8
+        if high - low + 1 == len(classes) and not is_large:
+            encode = _offset_encoder
+            if low == 0 and y_true.dtype != bool and y_true.min() >= 0:
+                _check_known(y_true, y_true <= high, classes)
+                return y_true
+        elif np.result_type(y_true, classes).kind != "f":  # not int64 beside uint64
+            encode = _search_encoder
     elif kinds <= set("biuf") or kinds <= {"U"} or kinds <= {"S"}:
         encode = _search_encoder
-    else:
-        encode = _table_encoder
     y_index = np.empty(len(y_true), dtype=np.min_scalar_type(len(classes) - 1))
     for start in range(0, len(y_true), _ROWS):
         rows = slice(start, start + _ROWS)
         y_index[rows] = encode(y_true[rows], classes)
     return y_index
+
+
+def _offset_encoder(labels, classes):
+    index = labels.astype(np.int64) - int(classes[0])  # consecutive integers
+    _check_known(labels, (index >= 0) & (index < len(classes)), classes)
+    return index
 
 
 def _search_encoder(labels, classes):
@@ -630,10 +618,8 @@ def with_all_classes(y_true, y_proba, classes, pos_label=None, declared=None):
             "They count with probability 0.",
         )
     all_classes = union(known, unseen)
-    is_one_hot = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
-    if len(all_classes) == len(classes) and (
-        not is_one_hot if np.ndim(y_proba) == 1 else np.all(all_classes == classes)
-    ):
+    is_column = np.ndim(y_proba) == 1
+    if len(all_classes) == len(classes) and (is_column or all(all_classes == classes)):
         return all_classes, y_proba
 
     xp, device = array_namespace(y_proba)

@@ -121,12 +121,6 @@ class LossSums:
             **options,
         )
 
-    def are_valid(self):
-        """Return whether `check` would raise no error."""
-        low, high, _, low_weight = self.lows
-        is_weighted = low_weight >= 0 and 0 < self.weight < np.inf
-        return 0 <= low <= -high <= 1 and is_weighted and not self.sums[-1]
-
 
 def mean_loss(
     loss,
@@ -208,7 +202,7 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     Returns
     -------
     sums : LossSums
-        Where values are not valid the refined losses are NaN.
+        Refined losses mean nothing where values are not valid.
     """
     xp, n_classes = forecast.xp, forecast.n_classes
     # What the losses are sums of: scores of rules, and shares of wrong predictions.
@@ -231,7 +225,7 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
             on_host = to_numpy(xp.concat([numbers, lows]), xp)
             numbers, lows = on_host[:-4], on_host[-4:]
     totals = dict(zip([*rules, *ties], numbers[:-2], strict=True))
-    totals |= _sum_refined(forecast, losses, LossSums(numbers, lows))
+    totals |= _sum_refined(forecast, losses)
     finished = []
     for loss, penalty in zip(losses, penalties, strict=True):
         name = loss.rule.name
@@ -319,19 +313,13 @@ def _block_rows(forecast):
     return min(n_rows, _HOST_ROWS) if forecast.xp is np else n_rows
 
 
-def _sum_refined(forecast, losses, sums):
-    """Sum the scores after the best temperatures, by rule and kind of temperature.
-
-    They are NaN if the forecast has values that are not valid.
-    """
+def _sum_refined(forecast, losses):
+    """Sum the scores after the best temperatures, by rule and kind of temperature."""
     rules = {loss.rule.name: loss.rule for loss in losses if loss.temperature}
-    kinds = {loss.temperature for loss in losses if loss.temperature}
-    totals = {(name, kind): np.nan for name in rules for kind in kinds}
-    if rules and sums.are_valid():
-        logs = Logs(forecast)
-        for kind in kinds:
-            scores = logs.sum_scores(logs.best_inverse(*kind), rules.values())
-            totals |= {(name, kind): total for name, total in scores.items()}
+    logs, totals = Logs(forecast), {}
+    for kind in {loss.temperature for loss in losses if loss.temperature}:
+        scores = logs.sum_scores(logs.best_inverse(*kind), rules.values())
+        totals |= {(name, kind): total for name, total in scores.items()}
     return totals
 
 

@@ -82,11 +82,6 @@ class ScoringRule:
         return words.replace("brier", "Brier")
 
     @property
-    def scale_type(self):
-        """Type of the option `scale` in a docstring."""
-        return "{" + ", ".join(f'"{name}"' for name in self.scales) + "}"
-
-    @property
     def options(self):
         """Names of the options of the loss."""
         return ("penalty", "ties", "scale" if len(self.scales) > 1 else "normalize")

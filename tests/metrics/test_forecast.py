@@ -89,7 +89,7 @@ BAD_DATA = {
     "masked": (Y, np.ma.masked_less(Q, 1), {}, ValueError, "y_proba .* masked values"),
     "generator": (Y, (q for q in Q), {}, TypeError, "y_proba .* Got a generator"),
     "lazy frame": (Y, pl.LazyFrame(Q), {}, TypeError, "y_proba .* Got a LazyFrame"),
-    "swapped": (Q, Y, {}, ValueError, "y_true has 3 columns but y_proba .* swapped?"),
+    "swapped": (Q, Y, {}, ValueError, "y_true .* swapped?"),
     "y mixed list": ([2, 10, "a"], Q, {}, TypeError, "y_true .* Got 2 beside text"),
     "y masked": (
         np.ma.masked_equal(Y, 1),

@@ -314,7 +314,6 @@ def test_names_for_sentences():
         "penalized log loss",
         "penalized spherical loss",
     ]
-    assert RULES["brier"].scale_type == '{"sum", "mean", "half", "auto"}'
 
 
 @rules

@@ -579,7 +579,7 @@ def test_pipelines_and_single_class_estimators():
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X, text(y))
     assert_allclose(neg_penalized_brier_scorer(model, X, text(y)), 0, atol=1e-12)
     constant = DummyClassifier().fit(X[:50], y[:50])
-    message = r"DummyClassifier knows a single class, \[0\], and y_true has no other"
+    message = r"estimator and y_true have a single class, \[0\], but the loss needs two"
     with pytest.raises(ValueError, match=message):
         neg_penalized_brier_scorer(constant, X[:50], y[:50])
     declared = get_scorer("neg_penalized_brier_score", labels=[0, 1, 2])
