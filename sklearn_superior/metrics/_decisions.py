@@ -10,8 +10,6 @@ from sklearn_superior.metrics._forecast import (
 from sklearn_superior.utils._arrays import read_numbers
 from sklearn_superior.utils._sklearn_compat import array_namespace, to_numpy
 
-__all__ = ["bayes_decision", "decision_cost"]
-
 
 def bayes_decision(y_proba, cost_matrix):
     r"""Choose the decision of least expected cost for each sample.
@@ -62,7 +60,7 @@ def bayes_decision(y_proba, cost_matrix):
     """
     xp, _ = array_namespace(y_proba)
     y_proba = to_numpy(check_probabilities(y_proba, xp), xp).astype(np.float64)
-    check_values(float(y_proba.min()), float(y_proba.max()))
+    check_values(float(y_proba.min()), -float(y_proba.max()))
     if y_proba.ndim == 1:
         y_proba = np.column_stack([1 - y_proba, y_proba])
     return _decide(y_proba, check_costs(cost_matrix, y_proba.shape[1]))
@@ -110,8 +108,8 @@ def decision_cost(y_true, y_proba, *, cost_matrix, labels=None, sample_weight=No
     >>> decision_cost([0, 0, 1], y_proba, cost_matrix=[[0, 1], [10, 0]])
     3.66667
     """
-    inputs = {"sample_weight": sample_weight, "labels": labels}
-    return mean_cost(check_forecast(y_true, y_proba, **inputs), cost_matrix)
+    forecast = check_forecast(y_true, y_proba, sample_weight, labels)
+    return mean_cost(forecast, cost_matrix)
 
 
 def mean_cost(forecast, cost_matrix):

@@ -40,6 +40,7 @@ class Forecast:
 
     xp: Any
     device: Any
+    dtype: Any  # to compute in: float64 wherever the device has it
     proba: Any  # (n_samples, n_classes), or (n_samples,) for the class `positive`
     y_index: Any  # (n_samples,): the column of the true class
     classes: np.ndarray
@@ -59,11 +60,6 @@ class Forecast:
     def n_classes(self):
         """Number of classes, whether or not each of them occurs."""
         return len(self.classes)
-
-    @property
-    def dtype(self):
-        """The dtype to compute in: float64 wherever the device has it."""
-        return np.float64 if self.xp is np else widest_float(self.xp, self.device)
 
     def blocks(self, n_rows):
         """Yield the forecast in pieces of at most `n_rows` rows."""
@@ -124,34 +120,31 @@ class Forecast:
     def class_totals(self):
         """Return the sum of the weights of each class, as a NumPy array."""
         xp, y_index, weight = self.xp, self.y_index, self.weight
-        if weight is not None:
-            weight = as_dtype(weight, self.dtype, xp)
         if xp is np:
             return np.bincount(y_index, weight, self.n_classes)
-        sums = []
-        for k in range(self.n_classes):
-            is_class = as_dtype(y_index == k, self.dtype, xp)
-            sums.append(xp.sum(is_class if weight is None else is_class * weight))
-        return to_numpy(xp.stack(sums), xp)
+        if weight is None:
+            weight = xp.ones(self.n_samples, dtype=self.dtype, device=self.device)
+        is_class = [xp.astype(y_index == k, self.dtype) for k in range(self.n_classes)]
+        return to_numpy(xp.stack([one @ weight for one in is_class]), xp)
 
     def check_values(self):
         """Check the values where no pass does; return the sum of the weights."""
         xp, total, low_weight = self.xp, float(self.n_samples), 0.0
         if self.weight is not None:
             low_weight = float(xp.min(self.weight))
-            total = float(xp.sum(as_dtype(self.weight, self.dtype, xp)))
-        low, high = float(xp.min(self.proba)), float(xp.max(self.proba))
-        invalid = {"n_invalid": int(self.n_invalid), "label_error": self.label_error}
-        check_values(low, high, low_weight=low_weight, weight=total, **invalid)
+            total = float(xp.sum(self.weight))
+        lows = float(xp.min(self.proba)), -float(xp.max(self.proba)), 0.0, low_weight
+        options = {"n_invalid": int(self.n_invalid), "label_error": self.label_error}
+        check_values(*lows, weight=total, **options)
         return total
 
 
 def check_values(
-    low=0.0,
-    high=1.0,
-    *,
-    off=0.0,
+    low,
+    minus_high,
+    minus_off=0.0,
     low_weight=0.0,
+    *,
     weight=1.0,
     n_invalid=0,
     label_error="",
@@ -162,11 +155,11 @@ def check_values(
 
     Parameters
     ----------
-    low, high : float
-        Smallest and largest probability.
+    low, minus_high : float
+        Smallest probability, and minus the largest one.
 
-    off : float
-        By how much a row of probabilities misses the sum 1, if by too much.
+    minus_off : float
+        Minus the largest error of the sum of a row, if it is not rounding.
 
     low_weight, weight : float
         Smallest weight, and the sum of the weights.
@@ -180,6 +173,7 @@ def check_values(
     allow_no_weight : bool
         Whether the sum of the weights may be zero.
     """
+    high = -minus_high
     y_name, proba_name = names
     if low != low or high != high:
         raise ValueError(f"{proba_name} must not contain NaN.")
@@ -198,10 +192,10 @@ def check_values(
         )
     if weight == 0 and not allow_no_weight:
         raise ValueError("sample_weight must not be zero for all samples.")
-    if off > 0:
+    if minus_off < 0:
         warn(
-            f"The rows of {proba_name} do not sum to one: a sum is off by {off:.2g}. "
-            "Make sure to pass probabilities.",
+            f"The rows of {proba_name} do not sum to one: a sum is off by "
+            f"{-minus_off:.2g}. Make sure to pass probabilities.",
         )
 
 
@@ -226,7 +220,6 @@ def resolution(dtype, xp):
 def check_forecast(
     y_true,
     y_proba,
-    *,
     sample_weight=None,
     labels=None,
     pos_label=None,
@@ -239,6 +232,7 @@ def check_forecast(
     each has its own: NumPy unless scikit-learn's array API dispatch is on.
     """
     xp, device = namespace or array_namespace(y_proba)
+    dtype = np.float64 if xp is np else widest_float(xp, device)
     y_xp = xp if namespace else array_namespace(y_true)[0]
     frames = y_proba, y_true
     y_proba = check_probabilities(y_proba, xp)
@@ -259,6 +253,7 @@ def check_forecast(
             )
         if namespace is None:
             sample_weight = move_to(sample_weight, xp=xp, device=device)
+        sample_weight = as_dtype(sample_weight, dtype, xp)
     classes = _check_classes(y_true, y_xp, y_proba, labels)
     if hasattr(frames[0], "columns") and y_proba.ndim == 2:
         is_frame = hasattr(frames[1], "columns") and len(frames[1].columns) > 1
@@ -277,6 +272,7 @@ def check_forecast(
     forecast = Forecast(
         xp,
         device,
+        dtype,
         y_proba,
         y_index,
         classes,
@@ -375,10 +371,11 @@ def _check_classes(y_true, y_xp, y_proba, labels):
 def check_labels(labels, *, are_columns=False):
     """Return the `labels` option sorted, with a warning if the columns may differ."""
     labels = read_array(labels, "labels")
-    if labels.ndim != 1:
-        raise ValueError(f"labels must be 1-dimensional. Got {labels.ndim} axes.")
-    if not len(labels):
-        raise ValueError("labels must hold at least two classes. Got [].")
+    if labels.ndim != 1 or not len(labels):
+        raise ValueError(
+            "labels must be 1-dimensional, with at least two classes. Got shape "
+            f"{labels.shape}."
+        )
     classes = unique_labels(labels, "labels")
     if are_columns and len(classes) == len(labels) and any(classes != labels):
         warn(
@@ -448,9 +445,7 @@ def _weigh_classes(forecast, class_weight):
         of_class = np.array([float(class_weight.get(label, 1)) for label in known])
     of_class = xp.asarray(of_class, dtype=forecast.dtype, device=forecast.device)
     own = xp.take(of_class, forecast.y_index)
-    forecast.weight = (
-        own if weight is None else own * as_dtype(weight, forecast.dtype, xp)
-    )
+    forecast.weight = own if weight is None else own * weight
 
 
 # Labels

@@ -109,40 +109,17 @@ class LossSums:
         The options are those of `check_values`.
         """
         weight, n_invalid = map(float, self.sums[-2:])
-        low, high, off, low_weight = map(float, self.lows)
-        check_values(
-            low,
-            -high,
-            off=-off,
-            low_weight=low_weight,
-            weight=weight,
-            n_invalid=n_invalid,
-            label_error=label_error,
-            **options,
-        )
+        options |= {"n_invalid": n_invalid, "label_error": label_error}
+        check_values(*map(float, self.lows), weight=weight, **options)
 
 
-def mean_loss(
-    loss,
-    y_true,
-    y_proba,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    class_weight=None,
-):
+def mean_loss(loss, *inputs):
     """Return the weighted mean of the losses of the samples, or what follows from it.
 
     That is the weighted sum with ``normalize=False``, and the skill score with `d2`.
+    The inputs are those of `check_forecast`.
     """
-    forecast = check_forecast(
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        class_weight=class_weight,
-    )
+    forecast = check_forecast(*inputs)
     sums = sum_losses(forecast, [loss])
     sums.check(forecast.label_error)
     reference = _reference_loss(forecast, loss) if loss.d2 else 1.0
@@ -247,8 +224,6 @@ def _sum_block(block, rules, ties, checks):
     terms = [rule.score(p_true, p_rest, eps, xp) for rule in rules]
     if ties:
         terms += _wrong(p_true, p_rest, block.y_index, ties, xp)
-    if weight is not None:
-        weight = as_dtype(weight, block.dtype, xp)
     sums = []
     for term in terms:
         term = term if weight is None else term * weight

@@ -12,18 +12,6 @@ from sklearn_superior.metrics._kernel import mean_loss, sample_losses
 from sklearn_superior.metrics._rules import RULES, check_options, find_rule
 from sklearn_superior.utils._sklearn_compat import to_numpy
 
-__all__ = [
-    "d2_penalized_brier_score",
-    "d2_penalized_log_loss_score",
-    "penalized_brier_score_loss",
-    "penalized_brier_score_samples",
-    "penalized_log_loss",
-    "penalized_log_loss_samples",
-    "penalized_spherical_loss",
-    "penalized_spherical_loss_samples",
-    "superiority_rate",
-]
-
 
 def penalized_brier_score_loss(
     y_true,

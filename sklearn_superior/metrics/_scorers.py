@@ -30,14 +30,6 @@ from sklearn_superior.utils._sklearn_compat import (
     register_scorer_names,
 )
 
-__all__ = [
-    "get_scorer",
-    "neg_penalized_brier_scorer",
-    "neg_penalized_log_loss_scorer",
-    "neg_penalized_spherical_scorer",
-    "register_scorers",
-]
-
 
 class _ScoreFunction:
     """The loss of a rule as scorers call it, or its skill score.
@@ -375,10 +367,8 @@ def get_scorer(name, **options):
         if options.get("labels") is not None:
             check_labels(options["labels"])
         check_class_weight(options.get("class_weight"))
-        of_scorer = ("labels", "class_weight")
-        scorer.score_function.loss(
-            **{k: v for k, v in options.items() if k not in of_scorer}
-        )
+        of_loss = options.keys() - {"labels", "class_weight"}
+        scorer.score_function.loss(**{name: options[name] for name in of_loss})
         return scorer
     if options:
         raise TypeError(

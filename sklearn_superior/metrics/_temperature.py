@@ -26,8 +26,6 @@ from sklearn_superior.utils._sklearn_compat import (
     widest_float,
 )
 
-__all__ = ["Logs", "fit_temperature", "scale_temperature"]
-
 # The range of temperatures.
 LOW, HIGH = 1e-6, 1e6
 _LIMIT = log(HIGH)
@@ -139,9 +137,7 @@ def fit_temperature(
     array([0.75, 0.75, 0.75, 0.75])
     """
     options = check_temperature_options(prior_scale, sharpen)
-    forecast = check_forecast(
-        y_true, y_proba, sample_weight=sample_weight, labels=labels, pos_label=pos_label
-    )
+    forecast = check_forecast(y_true, y_proba, sample_weight, labels, pos_label)
     forecast.check_values()
     return 1 / Logs(forecast).best_inverse(*options)
 
@@ -179,7 +175,7 @@ def scale_temperature(y_proba, temperature):
     xp, device = array_namespace(y_proba)
     shape = np.shape(y_proba) if xp is np else y_proba.shape
     y_proba = check_probabilities(y_proba, xp)
-    check_values(float(xp.min(y_proba)), float(xp.max(y_proba)))
+    check_values(float(xp.min(y_proba)), -float(xp.max(y_proba)))
     wide = np.float64 if xp is np else widest_float(xp, device)
     is_float = xp.isdtype(y_proba.dtype, "real floating")
     dtype = y_proba.dtype if is_float else wide
@@ -258,8 +254,6 @@ class Logs:
             square -= mean * mean
             rows = [xp.log(total) - inverse * log_true, mean - log_true, square]
             weight = block.sample_weight
-            if weight is not None:
-                weight = as_dtype(weight, block.dtype, xp)
             for k, row in enumerate(rows):
                 sums[k] += xp.sum(row) if weight is None else row @ weight
         return [float(total) for total in sums]
@@ -287,9 +281,9 @@ class Logs:
                 p_true, p_rest = block.split(power)
                 for rule in rules:
                     score = rule.score(p_true, p_rest, tiny, xp)
-                    if block.weight is not None:
-                        score = score * as_dtype(block.weight, block.dtype, xp)
-                    totals[rule.name] = totals[rule.name] + xp.sum(score)
+                    weight = block.weight
+                    total = xp.sum(score) if weight is None else score @ weight
+                    totals[rule.name] = totals[rule.name] + total
         return {name: float(total) for name, total in totals.items()}
 
     def _blocks(self):

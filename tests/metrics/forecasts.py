@@ -54,9 +54,9 @@ SAMPLES = {name: samples_of(rule) for name, rule in RULES.items()}
 def refined_loss(name, y_true, y_proba, **options):
     """Loss of a rule after the best temperature."""
     names = ("sample_weight", "labels", "pos_label")
-    inputs = {k: options.pop(k) for k in names if k in options}
+    inputs = [options.pop(name, None) for name in names]
     loss = check_options(RULES[name], refined=True, **options)
-    return mean_loss(loss, y_true, y_proba, **inputs)
+    return mean_loss(loss, y_true, y_proba, *inputs)
 
 
 REFINED_LOSSES = {name: partial(refined_loss, name) for name in RULES}

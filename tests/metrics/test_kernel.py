@@ -38,7 +38,7 @@ def test_many_losses_are_those_of_a_pass_for_each(data, weighted):
     inputs = {"sample_weight": weight, "labels": range(q.shape[1])}
     sums = sum_losses(check_forecast(y, q, **inputs), ALL_LOSSES)
     for loss, total in zip(ALL_LOSSES, sums.losses, strict=True):
-        expected = mean_loss(loss, y, q, **inputs)
+        expected = mean_loss(loss, y, q, *inputs.values())
         assert_allclose(total / sums.weight, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -49,7 +49,7 @@ def test_prepared_losses_are_the_same_from_stage_to_stage(data, weighted):
     inputs = {"sample_weight": weight, "labels": np.arange(q.shape[1])}
     prepared = PreparedLosses(ALL_LOSSES, y, **inputs)
     for proba in (q, q[::-1], q):
-        expected = [mean_loss(loss, y, proba, **inputs) for loss in ALL_LOSSES]
+        expected = [mean_loss(loss, y, proba, *inputs.values()) for loss in ALL_LOSSES]
         assert_allclose(prepared(proba), expected, rtol=1e-9, atol=1e-12)
 
 

@@ -467,10 +467,10 @@ def test_empty_labels_are_refused():
     model = GaussianNB().fit(X, y)
     with pytest.raises(ValueError, match="y_true must hold at least one label"):
         neg_penalized_brier_scorer(model, X, y[:0])
-    with pytest.raises(ValueError, match="labels must hold at least two classes"):
+    with pytest.raises(ValueError, match="labels must be 1-dimensional, with"):
         get_scorer("brier", labels=[])
     for labels in ([], np.array([], dtype=int)):
-        with pytest.raises(ValueError, match="labels must hold at least two classes"):
+        with pytest.raises(ValueError, match="labels must be 1-dimensional, with"):
             penalized_brier_score_loss(y, model.predict_proba(X), labels=labels)
         with pytest.raises(ValueError, match="y_true must be a non-empty array"):
             penalized_brier_score_loss(labels, model.predict_proba(X))
