@@ -8,7 +8,7 @@ from sklearn_superior.metrics._kernel import (
     check_options,
     sum_losses,
 )
-from sklearn_superior.metrics._rules import find_rule
+from sklearn_superior.metrics._rules import TEMPERATURE_OPTIONS, find_rule
 
 
 class RuleMetric:
@@ -21,14 +21,14 @@ class RuleMetric:
 
     **options : dict
         Options of the loss: `penalty`, `ties`, and `scale` if the rule has several;
-        `prior_scale` of a refined rule.
+        `prior_scale` and `sharpen` of a refined rule.
     """
 
     def __init__(self, rule, **options):
         row, penalty = find_rule(rule, refined=True)
         self.rule = rule
         allowed = set(row.options) - {"normalize"}
-        allowed |= {"prior_scale"} if self.is_refined else set()
+        allowed |= set(TEMPERATURE_OPTIONS) if self.is_refined else set()
         if not options.keys() <= allowed:
             raise TypeError(
                 f"The options of rule={rule!r} are {sorted(allowed)}. "
@@ -61,9 +61,9 @@ class RuleMetric:
         """Sum the losses of the rows; there may be none."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
-            return LossSums((0.0,), weight=0.0)
+            return LossSums(np.zeros(3))
         n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-        if weight is not None and len(weight) == 0:  # XGBoost's way to say None
+        if weight is not None and len(weight) == 0:  # how XGBoost says None
             weight = None
         labels = np.arange(n_classes)
         forecast = check_forecast(y_true, y_proba, sample_weight=weight, labels=labels)
@@ -75,3 +75,14 @@ class RuleMetric:
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in self._options.items())
         return f"{type(self).__name__}({self.rule!r}{options})"
+
+
+def unpack(first, second, weight):
+    """Return labels, probabilities and weights from the arguments of a metric.
+
+    The training functions pass predictions and a data set; the scikit-learn interfaces
+    pass labels, predictions and weights.
+    """
+    if hasattr(second, "get_label"):
+        return second.get_label(), first, second.get_weight()
+    return first, second, weight

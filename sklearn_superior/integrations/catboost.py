@@ -27,7 +27,7 @@ class EvalMetric(RuleMetric):
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
-        `prior_scale` after recalibration.
+        `prior_scale` and `sharpen` of the refined rules.
 
     Notes
     -----
@@ -76,7 +76,7 @@ class EvalMetric(RuleMetric):
         scores = np.array([np.asarray(column) for column in approxes])
         sums = self.sums(target, self._to_probabilities(scores), weight)
         if self.loss_function == "MultiClassOneVsAll":
-            sums.tolerance = np.inf
+            sums.lows[2] = 0.0  # its rows do not sum to one
         sums.check(allow_no_weight=True)
         return sums.loss, sums.weight
 

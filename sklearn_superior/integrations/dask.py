@@ -1,10 +1,9 @@
-"""The losses of data that lies in blocks, on one machine or many, through Dask.
+"""The losses of data in blocks, on one machine or many, through Dask.
 
 Every block of rows is reduced to a few sums where it lies, and these are merged.
 """
 
 import inspect
-from dataclasses import dataclass
 from functools import reduce
 from math import isnan
 from operator import add
@@ -13,7 +12,6 @@ import numpy as np
 
 import sklearn_superior.metrics
 from sklearn_superior.metrics._kernel import (
-    LossSums,
     check_forecast,
     check_labels,
     check_options,
@@ -31,54 +29,32 @@ _HOW_TO_KNOW_SIZES = (
     "array.compute_chunk_sizes(), frame.to_dask_array().compute_chunk_sizes()."
 )
 
-_DOC = """{summary} of Dask arrays and data frames; lower is better.
+# The parameters are documented as those of the loss of data in memory.
+_DOC = """{title} of Dask arrays and data frames; lower is better.
+
+    `y_true`, `y_proba` and `sample_weight` are Dask arrays, series or data frames;
+    labels and weights may also be in memory.
 
     Parameters
-    ----------
-    y_true : dask array, series or data frame, or array-like
-        True labels of shape (n_samples,), or one-hot of shape (n_samples, n_classes).
-
-    y_proba : dask array, series or data frame
-        Predicted probabilities of shape (n_samples, n_classes), with the columns in
-        the order of the sorted labels, whatever their names are in a data frame; or
-        of shape (n_samples,) or (n_samples, 1) for the class `pos_label` of two.
-
-    sample_weight : dask array or series, or array-like, default=None
-        Sample weights.
-
-    labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`. Then a block that
-        lacks classes is scored once more for each of them: pass `labels` if many
-        blocks lack some.
-
-    pos_label : int, float, bool or str, default=None
-        The class of a single column of `y_proba`. If None, the greater label.
-
-    penalty : {{"paper", "minimal"}} or float, default="paper"
-        Added to the loss of every wrong prediction; 0 is the loss without a penalty.
-
-    ties : {{"first", "split", "correct"}}, default="first"
-        What counts as wrong when several classes share the highest probability.
-
-    {option}
-
+    ----------{parameters}
     Returns
     -------
     loss : dask array of shape ()
-        The weighted mean{or_sum} of the losses of the samples. It is lazy:
-        nothing is computed until ``loss.compute()`` or ``float(loss)``. Then every
-        block of rows is read once, and only a few sums are transferred.
+        The weighted mean of the losses of the samples. It is lazy: nothing is computed
+        until ``loss.compute()`` or ``float(loss)``. Then every block of rows is read
+        once, and only a few sums are transferred.
 
     See Also
     --------
-    sklearn_superior.metrics.{name} : The same loss of data in memory, with
-        the formula and more about the options.
+    sklearn_superior.metrics.{name} : The same loss of data in memory.
 
     Notes
     -----
     `y_true` and `sample_weight` are divided into blocks as `y_proba` is. Blocks may be
     empty. Where the sizes of blocks are not known, as in data frames, all must have as
     many blocks, with as many rows in each; this is checked when the loss is computed.
+    Without `labels` a block that lacks classes is scored once more for each of them:
+    pass `labels` if many blocks lack some.
 
     Examples
     --------
@@ -95,34 +71,22 @@ _DOC = """{summary} of Dask arrays and data frames; lower is better.
     True
     """
 
-_OPTIONS = {
-    "scale": """scale : {type}, default="sum"
-        Factor of the whole loss, penalty included, see the loss of data in memory.""",
-    "normalize": """normalize : bool, default=True
-        Return the weighted mean if True, else the weighted sum.""",
-}
-
 
 def _make_loss(rule):
     """Return the public function of a row of the table of rules."""
-    signature = inspect.signature(getattr(sklearn_superior.metrics, rule.loss_name))
+    in_memory = getattr(sklearn_superior.metrics, rule.loss_name)
+    signature = inspect.signature(in_memory)
 
     def loss(*args, **kwargs):
-        unknown = sorted(kwargs.keys() - set(signature.parameters))
-        if unknown:
-            raise TypeError(
-                f"{rule.loss_name} has the options {list(rule.options)}. Got {unknown}."
-            )
         inputs = signature.bind(*args, **kwargs)
         return _lazy_mean_loss(rule, *inputs.args, **inputs.kwargs)
 
-    option = rule.options[-1]
     loss.__name__ = loss.__qualname__ = rule.loss_name
+    _, _, parameters = (in_memory.__doc__ or "").partition("Parameters\n    ----------")
     loss.__doc__ = _DOC.format(
-        summary=rule.title[0].upper() + rule.title[1:],
+        title=rule.title[0].upper() + rule.title[1:],
         name=rule.loss_name,
-        option=_OPTIONS[option].format(type=rule.scale_type),
-        or_sum=" or sum" if option == "normalize" else "",
+        parameters=parameters.partition("    Returns\n")[0],
     )
     loss.__signature__ = signature
     return loss
@@ -144,7 +108,7 @@ def _lazy_mean_loss(
     pos_label=None,
     **options,
 ):
-    """Dask array of the weighted mean of the losses, or of their sum."""
+    """Return a Dask array of the weighted mean of the losses, or of their sum."""
     import_optional("dask.array", caller=f"dask.{rule.loss_name}", extra="dask")
     import dask.array as da
 
@@ -164,33 +128,29 @@ def _lazy_mean_loss(
     shape = y_proba.shape
     if labels is not None:
         labels = read_array(labels, "labels")
-        labels = _classes_that_fit(check_labels(labels), labels, shape, pos_label)
-
+        labels = _check_classes(check_labels(labels), labels, shape, pos_label)
+    common = {"rule": rule.name, "pos_label": pos_label, "options": options}
     parts = da.blockwise(
-        _reduced,
+        _reduce_block,
         "i",
         *arrays,
-        rule=rule.name,
         labels=labels,
-        pos_label=pos_label,
-        options=options,
         adjust_chunks={"i": lambda n_rows: 1},
         align_arrays=False,
         concatenate=True,  # blocks of columns
         meta=np.empty(0, dtype=object),
+        **common,
     )
     return da.blockwise(
-        _merged,
+        _merge_blocks,
         "",
         parts,
         "i",
-        rule=rule.name,
         shape=shape,
-        pos_label=pos_label,
-        options=options,
         names=names,
         concatenate=True,
         meta=np.empty((), dtype=np.float64),
+        **common,
     )
 
 
@@ -250,36 +210,23 @@ def _in_same_blocks(values, name, y_proba):
     return values.rechunk({0: rows})
 
 
-def _classes_that_fit(classes, labels, shape, pos_label):
-    """Return all classes, sorted, or raise an error if `y_proba` has another shape."""
+def _check_classes(classes, labels, shape, pos_label):
+    """Return all classes, sorted, or raise an error if `y_proba` does not fit them."""
     # The check of the losses, on a forecast of one row for each class.
     y_proba = np.full((len(classes), *shape[1:]), 0.5)
     return check_forecast(classes, y_proba, labels=labels, pos_label=pos_label).classes
 
 
-@dataclass
-class _Part:
-    """What is left of a block of rows.
+def _reduce_block(
+    y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, options
+):
+    """Return what is left of a block, as an array of one object; None without rows.
 
-    ``losses[shift, rank]`` is the sum of the losses of the class ``classes[rank]``,
-    should it turn out that `shift` lesser classes do not occur in the block. If all
-    classes occur or are known, there is one row, of which only the sum matters. All
-    but the loss of `sums` does not depend on the classes.
+    That is its classes, the `LossSums`, and None if all classes occur or are known.
+    Otherwise their columns are not known yet. Instead of None there is an array then:
+    ``losses[shift, rank]`` is the sum of the losses of the class ``classes[rank]`` if
+    `shift` smaller classes turn out to be missing from the block.
     """
-
-    classes: np.ndarray
-    losses: np.ndarray
-    sums: LossSums
-
-    def total(self, all_classes):
-        """Sum of the losses, now that all classes are known."""
-        rank = np.arange(len(self.classes))
-        shift = np.searchsorted(all_classes, self.classes) - rank
-        return self.losses[shift, rank].sum()
-
-
-def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, options):
-    """Array of the one `_Part` of a block, or of None if the block has no rows."""
     sizes = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     sizes = {name: len(array) for name, array in sizes.items() if array is not None}
     if len(set(sizes.values())) > 1:
@@ -288,65 +235,55 @@ def _reduced(y_true, y_proba, sample_weight=None, *, rule, labels, pos_label, op
             f"Got {sizes}. {_HOW_TO_KNOW_SIZES}"
         )
     part = np.empty(1, dtype=object)
-    if len(y_true):
-        part[0] = _part(
-            check_options(RULES[rule], **options),
-            read_array(y_true, "y_true"),
-            read_array(y_proba, "y_proba"),
-            sample_weight,
-            labels,
-            pos_label,
+    if len(y_true) == 0:
+        return part
+    loss = check_options(RULES[rule], **options)
+    y_true, y_proba = read_array(y_true, "y_true"), read_array(y_proba, "y_proba")
+    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
+    classes, inputs = labels, {"sample_weight": sample_weight}
+    if labels is None:
+        is_one_hot = y_true.ndim == 2
+        classes = (
+            np.arange(n_classes) if is_one_hot else unique_labels(y_true, "y_true")
         )
+    if len(classes) >= n_classes:  # too many are an error of `check_forecast`
+        inputs |= {"labels": labels, "pos_label": pos_label}
+        sums = sum_losses(check_forecast(y_true, y_proba, **inputs), [loss])
+        part[0] = classes, sums, None
+        return part
+    index = encode_labels(y_true, classes)
+    block = check_forecast(index, y_proba, labels=np.arange(n_classes), **inputs)
+    losses, all_sums = np.empty((n_classes - len(classes) + 1, len(classes))), []
+    for rank, label in enumerate(classes.tolist()):
+        rows = block.take(index == rank)
+        for shift in range(len(losses)):
+            column = rank + shift
+            rows.y_index = np.full(rows.n_samples, column)
+            if pos_label is not None and y_proba.ndim == 1:
+                rows.positive = column if label == pos_label else 1 - column
+            sums = sum_losses(rows, [loss])
+            losses[shift, rank] = sums.loss
+        all_sums.append(sums)
+    part[0] = classes, reduce(add, all_sums), losses
     return part
 
 
-def _part(loss, y_true, y_proba, sample_weight, labels, pos_label):
-    n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
-    if y_true.ndim == 2 and labels is None:
-        classes = np.arange(n_classes)
-    else:
-        classes = unique_labels(y_true, "y_true") if labels is None else labels
-
-    def sums_of(y_true, y_proba, sample_weight, labels, pos_label):
-        inputs = {"sample_weight": sample_weight, "labels": labels}
-        forecast = check_forecast(y_true, y_proba, pos_label=pos_label, **inputs)
-        return sum_losses(forecast, [loss])
-
-    n_missing = n_classes - len(classes)
-    if n_missing <= 0:  # too many are an error of `check_forecast`
-        sums = sums_of(y_true, y_proba, sample_weight, labels, pos_label)
-        losses = np.zeros((1, len(classes)))
-        losses[0, 0] = sums.loss
-        return _Part(classes, losses, sums)
-
-    losses = np.empty((n_missing + 1, len(classes)))
-    index = encode_labels(y_true, classes)
-    parts = []
-    for rank, label in enumerate(classes):
-        rows = np.flatnonzero(index == rank)
-        weight = None if sample_weight is None else sample_weight[rows]
-        for shift in range(n_missing + 1):
-            column = rank + shift
-            positive = None
-            if pos_label is not None and y_proba.ndim == 1:
-                positive = column if label == pos_label else 1 - column
-            y_column = np.full(len(rows), column)
-            all_columns = np.arange(n_classes)
-            sums = sums_of(y_column, y_proba[rows], weight, all_columns, positive)
-            losses[shift, rank] = sums.loss
-        parts.append(sums)
-    return _Part(classes, losses, reduce(add, parts))
-
-
-def _merged(parts, *, rule, shape, pos_label, options, names):
+def _merge_blocks(parts, *, rule, shape, pos_label, options, names):
     parts = [part for part in parts if part is not None]
     if not parts:
         raise ValueError("y_proba must have at least one row. Got none.")
-    classes = unique_labels(np.concatenate([part.classes for part in parts]), "y_true")
-    classes = _classes_that_fit(classes, None, shape, pos_label)
+    classes = unique_labels(np.concatenate([part[0] for part in parts]), "y_true")
+    classes = _check_classes(classes, None, shape, pos_label)
     if names is not None:
         warn_of_column_order(names, classes.tolist())
-    sums = reduce(add, [part.sums for part in parts])
-    total = sum(part.total(classes) for part in parts)
+    total = 0.0
+    for own, sums, losses in parts:
+        if losses is None:
+            total += sums.loss
+        else:
+            rank = np.arange(len(own))
+            total += losses[np.searchsorted(classes, own) - rank, rank].sum()
+    sums = reduce(add, [sums for _, sums, _ in parts])
     sums.check()
-    return np.float64(check_options(RULES[rule], **options).finish(total, sums.weight))
+    loss = check_options(RULES[rule], **options)
+    return np.float64(loss.finish(total, sums.weight))

@@ -1,6 +1,6 @@
 """Scoring rules as metrics of LightGBM."""
 
-from sklearn_superior.integrations._rule_metric import RuleMetric
+from sklearn_superior.integrations._rule_metric import RuleMetric, unpack
 
 __all__ = ["eval_metric"]
 
@@ -9,11 +9,7 @@ class _LightGBMMetric(RuleMetric):
     """Metric for `LGBMClassifier.fit` and for `lightgbm.train`."""
 
     def __call__(self, first, second, weight=None):
-        if hasattr(second, "get_label"):  # lightgbm.train: predictions and a Dataset
-            value = self.mean(second.get_label(), first, second.get_weight())
-        else:
-            value = self.mean(first, second, weight)
-        return self.rule, value, False
+        return self.rule, self.mean(*unpack(first, second, weight)), False
 
 
 def eval_metric(rule="penalized_brier", **options):
@@ -28,7 +24,7 @@ def eval_metric(rule="penalized_brier", **options):
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
-        `prior_scale` after recalibration.
+        `prior_scale` and `sharpen` of the refined rules.
 
     Returns
     -------

@@ -1,12 +1,13 @@
-"""Scoring rules as metrics of torchmetrics, for Lightning and for loops of your own."""
+"""Scoring rules as torchmetrics metrics, for Lightning and for your own loops."""
 
+import re
 from math import inf
 from zlib import crc32
 
 import numpy as np
 
+import sklearn_superior.metrics
 from sklearn_superior.metrics._kernel import (
-    NUMBERS,
     LossSums,
     check_forecast,
     check_options,
@@ -20,19 +21,7 @@ _caller = {"caller": "sklearn_superior.integrations.torchmetrics"}
 torch = import_optional("torch", **_caller, extra="torchmetrics")
 torchmetrics = import_optional("torchmetrics", **_caller, extra="torchmetrics")
 
-# The states before the first batch: the sums of no rows.
-_NOTHING = LossSums(
-    (0.0,),
-    weight=0.0,
-    low=inf,
-    high=-inf,
-    low_sum=inf,
-    high_sum=-inf,
-    low_weight=inf,
-)
-_SUMS = ("loss", *NUMBERS)
-# Batches must be for the same number of classes.
-_STATES = (*_SUMS, "low_n_classes", "high_n_classes", "mark")
+_STATES = ("sums", "lows", "mark")
 
 
 class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
@@ -50,16 +39,13 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
         super().__init__(**kwargs)
         check_options(RULES[self._rule], **options)
         self._options = options
-        # MetricCollection takes metrics for the same if their states are equal after
-        # the first batch, as those of perfect predictions can be: this number differs.
+        # MetricCollection merges metrics whose states are equal after the first batch,
+        # as those of perfect predictions can be: this number keeps them apart.
         mark = float(crc32(repr((self._rule, options)).encode()))
-        initial = dict(zip(_SUMS, _NOTHING.values(), strict=True))
-        initial |= {"low_n_classes": inf, "high_n_classes": -inf, "mark": mark}
-        for name, value in initial.items():
-            merge = "sum"
-            if name not in ("loss", "weight", "n_invalid"):
-                merge = "min" if name.startswith("low") else "max"
-            value = torch.tensor(value, dtype=torch.float64)
+        # Two more lows, n_classes and its negative: batches must have the same.
+        values = {"sums": [0.0] * 3, "lows": [inf] * 6, "mark": mark}
+        for name, merge in zip(_STATES, ("sum", "min", "max"), strict=True):
+            value = torch.tensor(values[name], dtype=torch.float64)
             self.add_state(name, value, dist_reduce_fx=merge)
 
     def update(self, preds, target, sample_weight=None):
@@ -79,11 +65,10 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
         )
         losses = [check_options(RULES[self._rule], **self._options)]
         batch = sum_losses(forecast, losses, to_host=False)
-        sums = LossSums.of([getattr(self, name) for name in _SUMS]) + batch
-        for name, value in zip(_SUMS, sums.values(), strict=True):
-            setattr(self, name, value)
-        self.low_n_classes = self.low_n_classes.clamp(max=n_classes)
-        self.high_n_classes = self.high_n_classes.clamp(min=n_classes)
+        one = torch.ones_like(batch.lows[:1])
+        lows = torch.cat([batch.lows, n_classes * one, -n_classes * one])
+        self.sums = self.sums + batch.sums
+        self.lows = torch.minimum(self.lows, lows)
 
     def _apply(self, fn, exclude_state=()):
         """Follow the module to another device, but not to a coarser dtype."""
@@ -96,18 +81,19 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
 
     def compute(self):
         """Return the weighted mean of all batches, from all processes."""
-        states = torch.stack([getattr(self, name) for name in _STATES])
-        *sums, least, most, _ = states.tolist()  # the one transfer
-        if most == -inf:
-            raise ValueError("There is no sample yet: compute needs an update before.")
-        if most != least:
+        states = torch.cat([self.sums, self.lows]).tolist()  # the one transfer
+        *lows, least, most = states[3:]
+        if least == inf:
+            raise ValueError("There are no samples yet: call update before compute.")
+        if least != -most:
             raise ValueError(
                 "preds must be for the same number of classes in each update. "
-                f"Got {least:.0f} to {most:.0f} classes."
+                f"Got {least:.0f} to {-most:.0f} classes."
             )
-        label_error = f"are neither class numbers below {most:.0f} nor one-hot"
-        LossSums.of(sums).check(label_error, names=("target", "preds"))
-        return self.loss / self.weight
+        label_error = f"are neither class numbers below {least:.0f} nor one-hot"
+        sums = LossSums(states[:3], lows)
+        sums.check(label_error, names=("target", "preds"))
+        return self.sums[0] / self.sums[1]
 
 
 def _check_preds(preds):
@@ -142,23 +128,17 @@ def _without_column_axis(values):
     return values[:, 0] if values.shape[1:] == (1,) else values
 
 
-_DOC = """Mean {loss} of probabilities; lower is better.
+# The options are documented as those of the loss of arrays.
+_DOC = """Mean {title} of probabilities; lower is better.
 
     Parameters
     ----------
-    penalty : {{"paper", "minimal"}} or float, default="paper"
-        Added to the loss of every wrong prediction; 0 is the loss without a penalty.
-
-    ties : {{"first", "split", "correct"}}, default="first"
-        What counts as wrong when several classes share the highest probability.
-
-    {scale}**kwargs : dict
+{options}    **kwargs : dict
         Options of `torchmetrics.Metric`, for example `dist_sync_on_step`.
 
     See Also
     --------
-    sklearn_superior.metrics.{name} : The same number from arrays, with
-        the formula and more about the options.
+    sklearn_superior.metrics.{name} : The same number from arrays.
 
     Notes
     -----
@@ -170,10 +150,10 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     ``compute()`` returns the weighted mean of all samples so far, over all processes
     of a distributed training. Invalid values are reported only then.
 
-    The value is a loss: positive, lower is better. Callbacks of Lightning that monitor
-    it need ``mode="min"``, whatever it is called in the logs. The ``"val_pbs"`` of
-    :class:`sklearn_superior.integrations.keras.ScorerCallback` is a negated loss, for
-    which ``mode="max"`` is right.
+    The value is a loss: positive, lower is better. Lightning callbacks that monitor it
+    need ``mode="min"``, whatever its name in the logs. The ``"val_pbs"`` of
+    :class:`sklearn_superior.integrations.keras.ScorerCallback` is a negated loss, which
+    needs ``mode="max"``.
 
     Examples
     --------
@@ -189,19 +169,18 @@ _DOC = """Mean {loss} of probabilities; lower is better.
     True
     """
 
-_SCALE = """scale : {type}, default="sum"
-        Factor of the whole loss, penalty included, as in the function for arrays.
-
-    """
-
 
 def _make_metric(rule):
     """Return the public class of a row of the table of rules."""
     name = rule.loss_name
     class_name = name.replace("score_loss", "score").title().replace("_", "")
+    in_memory = getattr(sklearn_superior.metrics, name).__doc__ or ""
+    options = re.search(
+        r"    penalty :.*?(?=    (normalize :|Returns))", in_memory, re.S
+    )
     doc = _DOC.format(
-        loss=rule.title,
-        scale=_SCALE.format(type=rule.scale_type) if len(rule.scales) > 1 else "",
+        title=rule.title,
+        options=options.group() if options else "",
         name=name,
         class_name=class_name,
     )

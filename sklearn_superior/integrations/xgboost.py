@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_superior.integrations._rule_metric import RuleMetric
+from sklearn_superior.integrations._rule_metric import RuleMetric, unpack
 from sklearn_superior.metrics._kernel import LossSums
 
 __all__ = ["eval_metric"]
@@ -12,10 +12,8 @@ class _XGBoostMetric(RuleMetric):
     """Metric for `XGBClassifier`, `xgboost.train` and those of `xgboost.dask`."""
 
     def __call__(self, first, second, sample_weight=None):
-        if hasattr(second, "get_label"):  # xgboost.train: predictions and a DMatrix
-            label, weight = second.get_label(), second.get_weight()
-            return self.rule, self._mean_over_workers(label, first, weight)
-        return self._mean_over_workers(first, second, sample_weight)
+        mean = self._mean_over_workers(*unpack(first, second, sample_weight))
+        return (self.rule, mean) if hasattr(second, "get_label") else mean
 
     def sums(self, y_true, y_proba, weight=None):
         if np.ndim(y_proba) == 1 and np.max(y_true, initial=0) > 1:
@@ -48,7 +46,7 @@ class _XGBoostMetric(RuleMetric):
         except Exception as exc:  # raised below, when the other workers know
             failure = exc
         loss, weight = collective.allreduce(np.array(own), collective.Op.SUM)
-        all_sums = LossSums((loss,), weight)
+        all_sums = LossSums(np.array([loss, weight, 0.0]))
         if failure is not None:
             raise failure
         if np.isnan(all_sums.loss):
@@ -69,7 +67,7 @@ def eval_metric(rule="penalized_brier", **options):
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
-        `prior_scale` after recalibration.
+        `prior_scale` and `sharpen` of the refined rules.
 
     Returns
     -------

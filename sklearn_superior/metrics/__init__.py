@@ -1,30 +1,31 @@
 """Superior scoring rules: losses, per-sample values, skill scores and scorers."""
 
-from sklearn_superior.metrics._d2 import (
+from sklearn_superior.metrics._decisions import bayes_decision, decision_cost
+from sklearn_superior.metrics._losses import (
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
-)
-from sklearn_superior.metrics._penalized import (
     penalized_brier_score_loss,
     penalized_brier_score_samples,
     penalized_log_loss,
     penalized_log_loss_samples,
     penalized_spherical_loss,
     penalized_spherical_loss_samples,
+    superiority_rate,
 )
-from sklearn_superior.metrics._scorer import (
+from sklearn_superior.metrics._scorers import (
     get_scorer,
     neg_penalized_brier_scorer,
     neg_penalized_log_loss_scorer,
     neg_penalized_spherical_scorer,
     register_scorers,
 )
-from sklearn_superior.metrics._superiority import superiority_rate
 from sklearn_superior.metrics._temperature import fit_temperature, scale_temperature
 
 __all__ = [
+    "bayes_decision",
     "d2_penalized_brier_score",
     "d2_penalized_log_loss_score",
+    "decision_cost",
     "fit_temperature",
     "get_scorer",
     "neg_penalized_brier_scorer",

@@ -9,6 +9,7 @@ look their rule up here, and the property tests run over every row.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log, sqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy as np
 __all__ = [
     "PRIOR_SCALE",
     "RULES",
+    "TEMPERATURE_OPTIONS",
     "Loss",
     "ScoringRule",
+    "check_options",
     "column_sums",
     "find_rule",
     "rule_names",
@@ -25,6 +28,9 @@ __all__ = [
 
 # The default of `prior_scale`: standard deviation of the logarithm of a temperature.
 PRIOR_SCALE = 0.5
+# The options of refined rules.
+TEMPERATURE_OPTIONS = ("prior_scale", "sharpen")
+_TIES = ("first", "split", "correct")
 
 
 @dataclass(frozen=True)
@@ -76,11 +82,6 @@ class ScoringRule:
         return words.replace("brier", "Brier")
 
     @property
-    def scale_type(self):
-        """Type of the option `scale` in a docstring."""
-        return "{" + ", ".join(f'"{name}"' for name in self.scales) + "}"
-
-    @property
     def options(self):
         """Names of the options of the loss."""
         return ("penalty", "ties", "scale" if len(self.scales) > 1 else "normalize")
@@ -90,9 +91,10 @@ class ScoringRule:
 class Loss:
     """A rule with the options of its loss, as `check_options` returns it.
 
-    `refined` is the loss after the best temperature, which has a prior of the scale
-    `prior_scale`, or none. `d2` is the skill score: 1 minus the mean loss over that of
-    a forecast that always gives the class frequencies.
+    `temperature` holds the options of the best temperature, `prior_scale` and
+    `sharpen`, if the loss is a refined one: that after temperature scaling. `d2` is the
+    skill score: 1 minus the mean loss over that of a forecast that always gives the
+    class frequencies.
     """
 
     rule: ScoringRule
@@ -100,9 +102,8 @@ class Loss:
     ties: str = "first"
     scale: str = "sum"
     normalize: bool = True
-    refined: bool = False
-    prior_scale: float | None = PRIOR_SCALE
     d2: bool = False
+    temperature: tuple | None = None
 
     def finish(self, total, weight, reference=1.0):
         """Return the mean loss from the sum and the sum of weights.
@@ -112,6 +113,61 @@ class Loss:
         if self.d2:
             return float(1 - total / weight / reference)
         return float(total / weight if self.normalize else total)
+
+
+def check_options(
+    rule,
+    *,
+    penalty="paper",
+    ties="first",
+    scale="sum",
+    normalize=True,
+    refined=False,
+    d2=False,
+    **temperature,
+):
+    """Check the options of the loss of a rule; return them as a `Loss`."""
+    is_name = isinstance(penalty, str) and penalty in ("paper", "minimal")
+    if not (is_name or is_nonnegative(penalty)):
+        raise ValueError(
+            "The 'penalty' parameter must be 'paper', 'minimal' or a float in the "
+            f"range [0, inf). Got {penalty!r} instead."
+        )
+    for name, value, allowed in (("ties", ties, _TIES), ("scale", scale, rule.scales)):
+        if not (isinstance(value, str) and value in allowed):
+            raise ValueError(
+                f"The {name!r} parameter must be one of {sorted(allowed)}. "
+                f"Got {value!r} instead."
+            )
+    normalize = _check_bool(normalize, "normalize")
+    options = check_temperature_options(**temperature) if refined else None
+    return Loss(rule, penalty, ties, scale, normalize, d2, options)
+
+
+def is_nonnegative(value):
+    """Return whether a value is a finite number from 0 up."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number and 0 <= value < np.inf
+
+
+def check_temperature_options(prior_scale=PRIOR_SCALE, sharpen=False):
+    """Check the options of a temperature; return both."""
+    if prior_scale is not None:
+        if not (is_nonnegative(prior_scale) and prior_scale > 0):
+            raise ValueError(
+                "The 'prior_scale' parameter must be None or a float in the range "
+                f"(0, inf). Got {prior_scale!r} instead."
+            )
+        prior_scale = float(prior_scale)
+    return prior_scale, _check_bool(sharpen, "sharpen")
+
+
+def _check_bool(value, name):
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(
+            f"The {name!r} parameter must be a bool. Got {value!r} instead."
+        )
+    return bool(value)
 
 
 def column_sums(p_rest, xp, *, squared=False):

@@ -67,6 +67,7 @@ MODEL_TYPES = {
 __all__ = [
     "MODEL_TYPES",
     "CallbackSupportMixin",
+    "ClassifierScorer",
     "Interval",
     "StrOptions",
     "ProbabilityScorer",
@@ -96,7 +97,7 @@ def array_namespace(array):
     Everything else (data frames, lists, anything while dispatch is off) belongs to
     NumPy, indicated by ``(numpy, None)``.
     """
-    if get_config()["array_api_dispatch"]:
+    if type(array) is not np.ndarray and get_config()["array_api_dispatch"]:
         try:
             xp, is_array_api, device = get_namespace_and_device(array)
         except (TypeError, AttributeError):  # a data frame, for example
@@ -116,10 +117,10 @@ def namespace_of(array):
 # Scorers
 
 
-class ProbabilityScorer(_BaseScorer):
-    """A scorer of scikit-learn; what it does is in the `evaluate` of a subclass.
+class ClassifierScorer(_BaseScorer):
+    """A scikit-learn scorer; what it does is in the `evaluate` of a subclass.
 
-    Its predictions are shared with other scorers of a multi-metric evaluation.
+    Its predictions are shared with the other scorers of a multi-metric evaluation.
     """
 
     @property
@@ -144,6 +145,10 @@ class ProbabilityScorer(_BaseScorer):
 
         options = {**self._kwargs, **kwargs}
         return self._sign * self.evaluate(estimator, X, y_true, predict_proba, options)
+
+
+class ProbabilityScorer(ClassifierScorer):
+    """A scorer of our rules, several of which share one pass over the predictions."""
 
 
 def scorer_parts(scorer):

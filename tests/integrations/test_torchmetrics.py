@@ -140,7 +140,7 @@ def test_updates_wait_for_nothing(make, dtype):
     weight = torch.empty(10, device="meta")
     for arguments in ((preds, target), (preds, target, weight), (preds[:, 0], target)):
         metric.update(*arguments)
-    assert metric.loss.device.type == "meta"
+    assert metric.sums.device.type == "meta"
     with pytest.raises(NotImplementedError, match="meta"):
         metric.compute()
 
@@ -214,7 +214,7 @@ def test_a_coarser_module_leaves_the_sums_exact():
     expected = metrics.penalized_brier_score_loss(y_true, y_proba)
     assert_allclose(metric.compute().item(), expected, rtol=1e-12)
     metric.reset()
-    assert metric.loss.dtype == torch.float64
+    assert metric.sums.dtype == torch.float64
 
 
 def test_bad_shapes_and_types_raise_in_update():
@@ -277,7 +277,7 @@ def test_bad_values_raise_in_compute():
         metric.compute()
     with (
         pytest.warns(UserWarning, match="called before the ``update``"),
-        pytest.raises(ValueError, match="There is no sample yet"),
+        pytest.raises(ValueError, match="There are no samples yet"),
     ):
         PenalizedBrierScore().compute()
 

@@ -5,11 +5,19 @@ from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import sklearn_superior.metrics
-from sklearn_superior.metrics._kernel import mean_loss, sample_losses
-from sklearn_superior.metrics._rules import RULES, Loss
-from sklearn_superior.metrics._validation import check_forecast, check_options
+from sklearn_superior.metrics._kernel import (
+    check_forecast,
+    check_options,
+    mean_loss,
+    sample_losses,
+)
+from sklearn_superior.metrics._rules import RULES
+
+IRIS = load_iris(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
 
 # The public functions of every rule.
 LOSSES = {
@@ -20,6 +28,11 @@ D2_SCORES = {
     "brier": sklearn_superior.metrics.d2_penalized_brier_score,
     "log_loss": sklearn_superior.metrics.d2_penalized_log_loss_score,
 }
+
+
+def text(y):
+    """Labels as text, in the order of the numbers."""
+    return np.array(["one", "three", "two", "zero"])[y]
 
 
 def samples_of(rule):
@@ -40,10 +53,10 @@ SAMPLES = {name: samples_of(rule) for name, rule in RULES.items()}
 
 def refined_loss(name, y_true, y_proba, **options):
     """Loss of a rule after the best temperature."""
-    fields = Loss.__dataclass_fields__
-    inputs = {k: options.pop(k) for k in [*options] if k not in fields}
+    names = ("sample_weight", "labels", "pos_label")
+    inputs = [options.pop(name, None) for name in names]
     loss = check_options(RULES[name], refined=True, **options)
-    return mean_loss(loss, y_true, y_proba, **inputs)
+    return mean_loss(loss, y_true, y_proba, *inputs)
 
 
 REFINED_LOSSES = {name: partial(refined_loss, name) for name in RULES}

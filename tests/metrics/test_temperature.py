@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,18 +23,28 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_superior.metrics import (
+    _temperature,
     fit_temperature,
     get_scorer,
     register_scorers,
     scale_temperature,
 )
-from sklearn_superior.metrics._best_temperature import HIGH, LOW
-from sklearn_superior.metrics._scorer import SCORERS
+from sklearn_superior.metrics._forecast import check_forecast
+from sklearn_superior.metrics._rules import RULES
+from sklearn_superior.metrics._scorers import SCORERS
+from sklearn_superior.metrics._temperature import (
+    HIGH,
+    LOW,
+    Logs,
+    best_inverse,
+)
 from tests.metrics.forecasts import LOSSES, REFINED_LOSSES, forecasts, random_forecast
-from tests.metrics.test_penalized import array_libraries, to_library
+from tests.metrics.test_losses import array_libraries, to_library
 
 REFINED = [name for name in SCORERS if "refined" in name]
 priors = pytest.mark.parametrize("prior_scale", [None, 0.5])
+two_sided = partial(best_inverse, sharpen=True)
+sides = pytest.mark.parametrize("sharpen", [False, True])
 
 
 class Known(ClassifierMixin, BaseEstimator):
@@ -66,10 +77,10 @@ def objective(y_index, y_proba, weight, prior_scale):
     return value
 
 
-def brute_force(y_index, y_proba, weight=None, prior_scale=0.5):
+def brute_force(y_index, y_proba, weight=None, prior_scale=0.5, sharpen=False):
     """Best temperature by scipy, and the mean log loss that it gives."""
     value = objective(y_index, y_proba, weight, prior_scale)
-    grid = np.linspace(np.log(LOW), np.log(HIGH), 600)
+    grid = np.linspace(np.log(LOW) if sharpen else 0, np.log(HIGH), 600)
     values = [value(place) for place in grid]
     best = int(np.argmin(values))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
@@ -96,8 +107,9 @@ def overconfident(seed, n_samples, n_classes, true_temperature):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("zeros", [False, True])
 @priors
+@sides
 def test_the_temperature_is_that_of_brute_force(
-    n_classes, true_temperature, weighted, zeros, prior_scale
+    n_classes, true_temperature, weighted, zeros, prior_scale, sharpen
 ):
     y, q = overconfident(n_classes, 400, n_classes, true_temperature)
     if zeros:
@@ -105,8 +117,9 @@ def test_the_temperature_is_that_of_brute_force(
         q /= q.sum(axis=1, keepdims=True)
     weight = np.random.default_rng(0).random(400) if weighted else None
     labels = range(n_classes)
-    options = {"sample_weight": weight, "labels": labels, "prior_scale": prior_scale}
-    expected, best_loss = brute_force(y, q, weight, prior_scale)
+    options = {"sample_weight": weight, "labels": labels}
+    options |= {"prior_scale": prior_scale, "sharpen": sharpen}
+    expected, best_loss = brute_force(y, q, weight, prior_scale, sharpen)
     found = fit_temperature(y, q, **options)
     assert_allclose(found, expected, rtol=1e-6)
     refined = REFINED_LOSSES["log_loss"](y, q, **options, penalty=0)
@@ -127,10 +140,13 @@ def test_it_finds_the_temperature_that_spoiled_the_forecasts():
     weighted=st.booleans(),
     dtype=st.sampled_from([np.float32, np.float64]),
     prior_scale=st.sampled_from([None, 0.05, 0.3, 0.5, 1.0, 3.0]),
+    sharpen=st.booleans(),
     kind=st.sampled_from(["as drawn", "all correct", "all wrong", "slow", "few wrong"]),
     seed=st.integers(0, 1000),
 )
-def test_no_other_temperature_is_better(data, weighted, dtype, prior_scale, kind, seed):
+def test_no_other_temperature_is_better(
+    data, weighted, dtype, prior_scale, sharpen, kind, seed
+):
     y, q = data
     rng = np.random.default_rng(seed)
     if kind in ("all correct", "few wrong"):
@@ -146,19 +162,69 @@ def test_no_other_temperature_is_better(data, weighted, dtype, prior_scale, kind
     if weighted and not weight.any():
         weight = None
     options = {"sample_weight": weight, "labels": range(q.shape[1])}
-    best = fit_temperature(y, q, **options, prior_scale=prior_scale)
-    assert LOW * 0.999 <= best <= HIGH * 1.001
+    options |= {"prior_scale": prior_scale}
+    best = fit_temperature(y, q, **options, sharpen=sharpen)
+    low = LOW if sharpen else 1
+    assert low * (0.999 if sharpen else 1) <= best <= HIGH * 1.001
     value = objective(y, q, weight, prior_scale)
-    others = np.linspace(np.log(LOW), np.log(HIGH), 200)
+    others = np.linspace(np.log(low), np.log(HIGH), 200)
     others = np.r_[others, np.log(best) + np.array([-0.01, 0.01]), 0]
-    least = min(map(value, np.clip(others, np.log(LOW), np.log(HIGH))))
+    least = min(map(value, np.clip(others, np.log(low), np.log(HIGH))))
     assert value(np.log(best)) <= least + 1e-7 * (1 + abs(least))
+    # A temperature above 1 is the best of all, and 1 means that softening does not pay.
+    if not sharpen and best > 1:
+        assert fit_temperature(y, q, **options, sharpen=True) == best
+    if not sharpen and best == 1:
+        assert value(0.01) >= value(0) - 1e-9
+
+
+@priors
+def test_it_is_exactly_one_when_the_data_asks_for_sharper_forecasts(prior_scale):
+    options = {"prior_scale": prior_scale}
+    for true_temperature in (0.2, 0.5, 0.8, 1.25, 2.0, 5.0):
+        y, q = overconfident(1, 2000, 3, true_temperature)
+        value = objective(y, q, None, prior_scale)
+        softer_is_better = value(1e-4) < value(-1e-4)  # the derivative at T = 1
+        assert softer_is_better == (true_temperature > 1)
+        assert (fit_temperature(y, q, **options) > 1) == softer_is_better
+        two_sided = fit_temperature(y, q, **options, sharpen=True)
+        assert fit_temperature(y, q, **options) == max(two_sided, 1.0)
+    # All predictions correct: the loss falls all the way to 0.
+    y = np.arange(30) % 3
+    assert fit_temperature(y, np.where(np.eye(3)[y], 0.5, 0.25), **options) == 1
+
+
+def test_refined_scores_are_sharpened_on_request_only():
+    y, q = overconfident(3, 300, 3, 0.4)
+    model = Known().fit(q, y)
+    for name in REFINED:
+        plain = get_scorer(SCORERS[name].removeprefix("refined_"))
+        scorer, sharper = get_scorer(name), get_scorer(name, sharpen=True)
+        assert_allclose(scorer(model, q, y), plain(model, q, y), rtol=1e-12)
+        temperature = fit_temperature(y, q, sharpen=True)
+        assert temperature < 0.6
+        scaled = scale_temperature(q, temperature)
+        assert_allclose(sharper(model, q, y), plain(model, scaled, y), rtol=1e-9)
+        assert sharper(model, q, y) > scorer(model, q, y)
+        # Both kinds share one pass.
+        scores = scorer.prepare_all([scorer, sharper], np.arange(3), y)(q)
+        assert_allclose(scores, [scorer(model, q, y), sharper(model, q, y)])
+
+
+def test_bad_values_of_sharpen_are_refused():
+    for bad in (None, 1, "no"):
+        with pytest.raises(TypeError, match="'sharpen' parameter must be a bool"):
+            fit_temperature([0, 1], [0.4, 0.6], sharpen=bad)
+        with pytest.raises(TypeError, match="'sharpen' parameter must be a bool"):
+            get_scorer("refined_brier", sharpen=bad)
+    with pytest.raises(TypeError, match="options of 'brier' are"):
+        get_scorer("brier", sharpen=True)
 
 
 def test_temperatures_at_the_ends_of_the_range():
     """One rule for both ends: that to which the loss falls."""
     y, q = random_forecast(np.random.default_rng(0), 60, 3)
-    plain = {"prior_scale": None}
+    plain = {"prior_scale": None, "sharpen": True}
     correct = np.where(np.eye(3)[y], 0.5, 0.25)
     assert fit_temperature(y, correct, **plain) == pytest.approx(LOW)
     assert fit_temperature(y, np.eye(3)[y], **plain) == pytest.approx(LOW)
@@ -167,7 +233,7 @@ def test_temperatures_at_the_ends_of_the_range():
     for loss in REFINED_LOSSES.values():
         assert loss(y, correct, **plain) == pytest.approx(0, abs=1e-9)
     # With a prior there is always a best one.
-    assert 0.1 < fit_temperature(y, correct) < 0.9
+    assert 0.1 < fit_temperature(y, correct, sharpen=True) < 0.9
     assert 1.1 < fit_temperature(y, wrong) < 10
 
 
@@ -190,8 +256,8 @@ def test_first_stages_of_a_slow_booster(prior_scale):
     logit = 2e-4 * rng.normal(size=20_000)
     y = (rng.random(20_000) < 1 / (1 + np.exp(-logit * 1e4))).astype(int)
     p = 1 / (1 + np.exp(-logit))
-    options = {"prior_scale": prior_scale}
-    temperature, loss = brute_force(y, np.c_[1 - p, p], prior_scale=prior_scale)
+    options = {"prior_scale": prior_scale, "sharpen": True}
+    temperature, loss = brute_force(y, np.c_[1 - p, p], **options)
     assert temperature < 1e-3
     assert_allclose(fit_temperature(y, p, **options), temperature, rtol=1e-5)
     refined = REFINED_LOSSES["log_loss"](y, p, penalty=0, **options)
@@ -207,8 +273,8 @@ def test_the_prior_may_leave_two_minima_and_the_better_one_is_found():
         margin = 1e-2 * rng.random(n_rows)
         q = np.c_[0.5 + margin, 0.5 - margin]
         y = (np.arange(n_rows) % 50 == 1).astype(int)
-        expected, _ = brute_force(y, q)
-        found = fit_temperature(y, q, labels=[0, 1])
+        expected, _ = brute_force(y, q, sharpen=True)
+        found = fit_temperature(y, q, labels=[0, 1], sharpen=True)
         assert_allclose(found, expected, rtol=1e-4)
         better.add(found < 0.1)
     assert better == {False, True}
@@ -395,14 +461,17 @@ def test_bad_temperatures_are_refused(temperature):
     data=forecasts(max_classes=6),
     weighted=st.booleans(),
     prior_scale=st.sampled_from([None, 0.5]),
+    sharpen=st.booleans(),
 )
-def test_refined_penalty_is_that_of_the_plain_rule(data, weighted, prior_scale):
+def test_refined_penalty_is_that_of_the_plain_rule(
+    data, weighted, prior_scale, sharpen
+):
     """Refined PBS = Brier score of the scaled forecasts + penalty * error rate."""
     y, q = data
     c = q.shape[1]
     weight = np.random.default_rng(0).random(len(y)) + 0.1 if weighted else None
     inputs = {"sample_weight": weight, "labels": range(c)}
-    options = inputs | {"prior_scale": prior_scale}
+    options = inputs | {"prior_scale": prior_scale, "sharpen": sharpen}
     scaled = scale_temperature(q, fit_temperature(y, q, **options))
     error = 1 - accuracy_score(y, q.argmax(axis=1), sample_weight=weight)
     plain = brier_score_loss(y, scaled, **inputs, scale_by_half=False)
@@ -460,7 +529,7 @@ def test_it_is_the_temperature_of_scikit_learn():
         calibrated.fit(*held_out)
     theirs = 1 / calibrated.calibrated_classifiers_[0].calibrators[0].beta_
     y_proba = model.predict_proba(held_out[0])
-    ours = fit_temperature(held_out[1], y_proba, prior_scale=None)
+    ours = fit_temperature(held_out[1], y_proba, prior_scale=None, sharpen=True)
     assert_allclose(ours, theirs, rtol=1e-5)
 
 
@@ -502,3 +571,113 @@ def test_refined_scorers_are_registered():
             GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, scoring=name
         )
         assert search.fit(X, y).best_score_ < 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+@pytest.mark.parametrize("weights", [None, "random", "every other row"])
+@pytest.mark.parametrize("prior_scale", [None, 0.5])
+def test_what_is_held_in_memory_does_not_matter(
+    n_classes, weights, prior_scale, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    y, q = random_forecast(rng, 3000, n_classes)
+    weight = None if weights is None else rng.random(3000)
+    if weights == "every other row":
+        weight[::2] = 0
+    forecast = check_forecast(y, q, sample_weight=weight)
+    found = []
+    for most in (1 << 22, 1000):
+        monkeypatch.setattr(_temperature, "_MOST_HELD", most)
+        monkeypatch.setattr(_temperature, "_HOST_BLOCK", 1 << 12)
+        logs = Logs(forecast)
+        inverse = logs.best_inverse(prior_scale, sharpen=True)
+        found.append([inverse, *logs.sum_scores(inverse, RULES.values()).values()])
+    assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_derivatives_are_those_of_the_sum():
+    y, q = random_forecast(np.random.default_rng(1), 200, 4)
+    logs = Logs(check_forecast(y, q))
+    step = 1e-4
+    for inverse in (0.3, 1.0, 2.5):
+        value, first, second = logs.evaluate(inverse)
+        scaled = q**inverse / (q**inverse).sum(axis=1, keepdims=True)
+        assert_allclose(value, -np.log(scaled[np.arange(200), y]).sum())
+        low, high = logs.evaluate(inverse - step), logs.evaluate(inverse + step)
+        assert_allclose(first, (high[0] - low[0]) / (2 * step), rtol=1e-5)
+        assert_allclose(second, (high[1] - low[1]) / (2 * step), rtol=1e-5)
+
+
+def parabola(at, width=1.0):
+    """Return a convex function of the inverse temperature and its derivatives."""
+    return lambda b: ((b - at) ** 2 / width, 2 * (b - at) / width, 2 / width)
+
+
+def logistic(weights, margins):
+    """Sum of the log losses of two classes with the given margins."""
+    weights, margins = np.asarray(weights), np.asarray(margins)
+
+    def evaluate(b):
+        losses = np.logaddexp(0, -b * margins)
+        p = 1 / (1 + np.exp(np.clip(b * margins, -700, 700)))
+        first = -weights @ (margins * p)
+        return weights @ losses, first, weights @ (margins**2 * p * (1 - p))
+
+    return evaluate
+
+
+@pytest.mark.parametrize("at", [1e-4, 0.3, 1.0, 7.0, 1e5])
+@pytest.mark.parametrize("start", [1.0, 0.01, 50.0])
+def test_the_root_is_found_from_any_start(at, start):
+    assert_allclose(two_sided(parabola(at), start=start), at, rtol=1e-6)
+
+
+def test_a_loss_that_falls_all_the_way_ends_at_the_end_of_the_range():
+    assert two_sided(lambda b: (-b, -1.0, 0.0)) == pytest.approx(1 / LOW)
+    assert two_sided(lambda b: (b, 1.0, 0.0)) == pytest.approx(1 / HIGH)
+    assert two_sided(lambda b: (0.0, 0.0, 0.0)) == 1
+    # Correct forecasts, whose loss ends at zero.
+    assert two_sided(logistic([1.0, 1.0], [2.0, 0.5])) == pytest.approx(1 / LOW)
+
+
+def test_the_prior_alone_keeps_the_temperature():
+    assert two_sided(lambda b: (0.0, 0.0, 0.0), 4.0) == 1
+    assert_allclose(two_sided(parabola(7.0), 1e9), 1, rtol=1e-4)
+    assert_allclose(two_sided(parabola(7.0), 1e-9), 7, rtol=1e-6)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(1, 30),
+    log_scale=st.floats(-6, 2),
+    strength=st.sampled_from([0.1, 1.0, 4.0, 40.0]),
+    factor=st.sampled_from([1.0, 30.0, 1000.0]),
+    start=st.sampled_from([1.0, 0.1, 30.0]),
+)
+def test_no_other_place_is_better(seed, n_rows, log_scale, strength, factor, start):
+    """Also where the prior and the data have a minimum each."""
+    rng = np.random.default_rng(seed)
+    margins = 10**log_scale * (rng.normal(size=n_rows) + 2 * rng.random())
+    evaluate = logistic(np.full(n_rows, factor), margins)
+
+    def objective(u):
+        return evaluate(np.exp(u))[0] + strength * u**2 / 2
+
+    with np.errstate(all="ignore"):
+        found = objective(np.log(two_sided(evaluate, strength, start=start)))
+        others = [objective(u) for u in np.linspace(-np.log(HIGH), np.log(HIGH), 2001)]
+    assert found <= min(others) + 1e-7 * (1 + abs(min(others)))
+
+
+def test_a_typical_search_takes_few_evaluations():
+    rng = np.random.default_rng(0)
+    margins = rng.normal(size=500) + 0.7
+    for scale, most in ((4.0, 8), (0.7, 8), (0.1, 20)):
+        evaluate, calls = logistic(np.ones(500), margins * scale), []
+
+        def counted(b, evaluate=evaluate, calls=calls):
+            calls.append(b)
+            return evaluate(b)
+
+        two_sided(counted, 4.0)
+        assert len(calls) <= most

@@ -141,6 +141,7 @@ def test_registered_names_are_known_everywhere():
 
 def test_scorers_share_predictions_through_the_base_class():
     assert issubclass(_scorer._Scorer, _scorer._BaseScorer)
+    assert issubclass(_sklearn_compat.ClassifierScorer, _scorer._BaseScorer)
     assert issubclass(_sklearn_compat.ProbabilityScorer, _scorer._BaseScorer)
     n_calls = []
 

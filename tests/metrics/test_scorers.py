@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import clone, config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -51,9 +51,9 @@ from sklearn_superior.metrics import (
     scale_temperature,
 )
 from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
-from sklearn_superior.metrics._scorer import SCORERS as NAMES
+from sklearn_superior.metrics._scorers import SCORERS as NAMES
 from tests.logistic_path import logistic_path, path_scores
-from tests.metrics.forecasts import D2_SCORES, LOSSES
+from tests.metrics.forecasts import CANCER, D2_SCORES, IRIS, LOSSES, text
 
 SCORING = {
     name.removeprefix("penalized_"): scoring
@@ -63,12 +63,6 @@ SCORING = {
 SCORERS = {name: get_scorer(name) for name in NAMES}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 d2_scores = pytest.mark.parametrize("d2", D2_SCORES.values(), ids=D2_SCORES)
-IRIS = load_iris(return_X_y=True)
-CANCER = load_breast_cancer(return_X_y=True)
-
-
-def text(y):
-    return np.array(["one", "three", "two", "zero"])[y]
 
 
 @rules
@@ -473,10 +467,10 @@ def test_empty_labels_are_refused():
     model = GaussianNB().fit(X, y)
     with pytest.raises(ValueError, match="y_true must hold at least one label"):
         neg_penalized_brier_scorer(model, X, y[:0])
-    with pytest.raises(ValueError, match="labels must hold at least two classes"):
+    with pytest.raises(ValueError, match="labels must be 1-dimensional, with"):
         get_scorer("brier", labels=[])
     for labels in ([], np.array([], dtype=int)):
-        with pytest.raises(ValueError, match="labels must hold at least two classes"):
+        with pytest.raises(ValueError, match="labels must be 1-dimensional, with"):
             penalized_brier_score_loss(y, model.predict_proba(X), labels=labels)
         with pytest.raises(ValueError, match="y_true must be a non-empty array"):
             penalized_brier_score_loss(labels, model.predict_proba(X))
@@ -585,7 +579,7 @@ def test_pipelines_and_single_class_estimators():
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X, text(y))
     assert_allclose(neg_penalized_brier_scorer(model, X, text(y)), 0, atol=1e-12)
     constant = DummyClassifier().fit(X[:50], y[:50])
-    message = r"DummyClassifier knows a single class, \[0\], and y_true has no other"
+    message = r"estimator and y_true have a single class, \[0\], but the loss needs two"
     with pytest.raises(ValueError, match=message):
         neg_penalized_brier_scorer(constant, X[:50], y[:50])
     declared = get_scorer("neg_penalized_brier_score", labels=[0, 1, 2])
@@ -711,7 +705,7 @@ def test_names_and_options_that_are_not_known():
         get_scorer("accuracy", penalty=1)
     X, y = IRIS
     model = GaussianNB().fit(X, y)
-    with pytest.raises(ValueError, match="'labels' option of the scorer must be of"):
+    with pytest.raises(ValueError, match="'labels' option of the scorer must have"):
         get_scorer("brier", labels=[b"0", b"1"])(model, X, y)
-    with pytest.raises(ValueError, match="of another type than the classes"):
+    with pytest.raises(ValueError, match="of a different type than the classes"):
         neg_penalized_brier_scorer(model, X, y.astype("S"))

@@ -8,27 +8,37 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+import sklearn.metrics
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
+    d2_log_loss_score,
     log_loss,
 )
 
 from sklearn_superior.metrics import (
     _kernel,
     d2_penalized_brier_score,
+    d2_penalized_log_loss_score,
     penalized_brier_score_loss,
     penalized_brier_score_samples,
     penalized_log_loss,
     penalized_spherical_loss,
+    superiority_rate,
 )
 from sklearn_superior.metrics._kernel import LossSums
 from sklearn_superior.metrics._rules import RULES
-from tests.metrics.forecasts import LOSSES, SAMPLES, forecasts, random_forecast
+from tests.metrics.forecasts import (
+    D2_SCORES,
+    LOSSES,
+    SAMPLES,
+    forecasts,
+    random_forecast,
+)
 
 rules = pytest.mark.parametrize("name", RULES)
 A, B = (0.33, 0.34, 0.33), (0.51, 0.49, 0.0)
@@ -307,7 +317,7 @@ def test_inputs_are_not_changed_and_may_be_read_only():
         assert_array_equal(array, copy)
 
 
-@pytest.mark.filterwarnings("ignore:The columns of y_proba are taken to follow")
+@pytest.mark.filterwarnings("ignore:The columns of y_proba are assumed to")
 def test_columns_follow_the_sorted_labels_whatever_their_order():
     y_proba = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]
     values = {
@@ -500,8 +510,7 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
 
     def transfer(array, xp):
         transfers.append(tuple(array.shape))
-        n_terms = array.shape[0] - 8
-        return np.array(LossSums((3.0, 0.0)[:n_terms], weight=4.0).values())
+        return np.array([3.0, 0.0, 4.0, 0.0, *LossSums(0).lows])
 
     monkeypatch.setattr(_kernel, "to_numpy", transfer)
     proba = torch.empty(n_rows, 3, device="meta")
@@ -510,7 +519,7 @@ def test_one_transfer_to_the_host(name, n_rows, monkeypatch):
     with config_context(array_api_dispatch=True):
         loss = LOSSES[name](y_true, proba, sample_weight=weight, labels=range(3))
     assert loss == 0.75
-    assert transfers == [(10,)]
+    assert transfers == [(8,)]
 
 
 @rules
@@ -560,3 +569,67 @@ def test_works_as_xgboost_eval_metric():
             rtol=1e-6,
         )
         assert len(model.classes_) == labels
+
+
+def test_d2_without_penalty_is_scikit_learns():
+    if not hasattr(sklearn.metrics, "d2_brier_score"):
+        pytest.skip("scikit-learn has it from 1.8 on")
+    y_true, y_proba = random_forecast(np.random.default_rng(13), 200, 4)
+    weight = np.random.default_rng(14).random(200)
+    for options in [{}, {"sample_weight": weight}]:
+        assert_allclose(
+            d2_penalized_brier_score(y_true, y_proba, penalty=0, **options),
+            sklearn.metrics.d2_brier_score(y_true, y_proba, **options),
+        )
+        assert_allclose(
+            d2_penalized_log_loss_score(y_true, y_proba, penalty=0, **options),
+            d2_log_loss_score(y_true, y_proba, **options),
+        )
+
+
+@pytest.mark.parametrize("ties", ["first", "split", "correct"])
+@pytest.mark.parametrize("name", D2_SCORES)
+def test_d2_of_perfect_and_of_frequency_forecasts(name, ties):
+    y_true = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3])  # two classes tie at the top
+    weight = np.array([1, 1, 1, 2, 1, 1, 1, 2, 1.0])
+    frequency = np.bincount(y_true, weight) / weight.sum()
+    options = {"sample_weight": weight, "ties": ties}
+    d2 = D2_SCORES[name]
+    assert_allclose(d2(y_true, np.tile(frequency, (9, 1)), **options), 0, atol=1e-15)
+    assert_allclose(d2(y_true, np.eye(4)[y_true], **options), 1)
+    with pytest.raises(ValueError, match="is not defined when .* a single class"):
+        d2([1, 1], [[0.2, 0.8], [0.4, 0.6]], labels=[0, 1])
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("prefix", ["", "penalized_"])
+@given(data=forecasts(max_classes=8, max_samples=30))
+def test_rate_is_the_share_of_pairs(name, prefix, data):
+    y_index, y_proba = data
+    labels = range(y_proba.shape[1])
+    correct = y_proba.argmax(axis=1) == y_index
+    assume(0 < correct.sum() < len(correct))
+    losses = SAMPLES[name](
+        y_index, y_proba, labels=labels, penalty="paper" if prefix else 0
+    )
+    pairs = [(a, b) for a in losses[correct] for b in losses[~correct]]
+    expected = np.mean([(a < b) + 0.5 * (a == b) for a, b in pairs])
+    rate = superiority_rate(y_index, y_proba, rule=prefix + name, labels=labels)
+    assert_allclose(rate, expected, rtol=1e-12)
+    if prefix:
+        assert rate == 1.0
+
+
+def test_plain_rules_are_superior_for_two_classes_only():
+    rng = np.random.default_rng(0)
+    for name in RULES:
+        two, three = (random_forecast(rng, 500, c) for c in (2, 3))
+        assert superiority_rate(*two, rule=name) == 1.0
+        assert superiority_rate(*three, rule=name) < 1.0
+
+
+def test_no_pair_no_rate():
+    for y_true, n_correct in [([0, 1], 2), ([1, 0], 0)]:
+        message = f"Got {n_correct} correct and {2 - n_correct} wrong"
+        with pytest.raises(ValueError, match=message):
+            superiority_rate(y_true, [0.1, 0.9])

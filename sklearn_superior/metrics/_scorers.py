@@ -5,32 +5,30 @@ import sklearn.metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.metrics._columns import (
+from sklearn_superior.metrics._decisions import check_costs, decision_cost, mean_cost
+from sklearn_superior.metrics._forecast import (
+    check_class_weight,
+    check_forecast,
+    check_labels,
     classes_on_host,
     declared_only,
+    shown,
     union,
     with_all_classes,
 )
 from sklearn_superior.metrics._kernel import PreparedLosses, mean_loss
-from sklearn_superior.metrics._labels import shown
-from sklearn_superior.metrics._rules import RULES, find_rule, rule_names
-from sklearn_superior.metrics._validation import (
-    check_class_weight,
-    check_labels,
+from sklearn_superior.metrics._rules import (
+    RULES,
+    TEMPERATURE_OPTIONS,
     check_options,
+    find_rule,
+    rule_names,
 )
 from sklearn_superior.utils._sklearn_compat import (
+    ClassifierScorer,
     ProbabilityScorer,
     register_scorer_names,
 )
-
-__all__ = [
-    "get_scorer",
-    "neg_penalized_brier_scorer",
-    "neg_penalized_log_loss_scorer",
-    "neg_penalized_spherical_scorer",
-    "register_scorers",
-]
 
 
 class _ScoreFunction:
@@ -74,7 +72,7 @@ class _ScoreFunction:
         """Names of the options of the scorer."""
         of_rule = ("penalty", "ties") if self.is_d2 else self.rule.options
         options = {"labels", "class_weight", *of_rule}
-        return options | {"prior_scale"} if self.is_refined else options
+        return options.union(TEMPERATURE_OPTIONS) if self.is_refined else options
 
     def loss(self, **options):
         """Return the rule with the options of its loss, which are checked."""
@@ -87,26 +85,31 @@ class _ScoreFunction:
         y_proba,
         *,
         sample_weight=None,
+        classes=None,
         labels=None,
         pos_label=None,
         class_weight=None,
         **options,
     ):
-        """Evaluate probabilities or predicted labels."""
+        """Evaluate probabilities, whose columns are `classes`, or predicted labels.
+
+        Without `classes` the columns are the labels.
+        """
+        if classes is None:
+            classes, labels = labels, None
         if pos_label is None and np.ndim(y_proba) == 1:
-            labels, y_proba = _as_certain(y_true, y_proba, labels)
-        elif labels is not None:
-            labels = classes_on_host(labels)
-            labels, y_proba = with_all_classes(y_true, y_proba, labels, pos_label)
-        return mean_loss(
-            self.loss(**options),
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            labels=labels,
-            pos_label=pos_label,
-            class_weight=class_weight,
-        )
+            classes, y_proba = _as_certain(y_true, y_proba, classes)
+        elif classes is not None:
+            inputs = classes_on_host(classes), pos_label, labels
+            classes, y_proba = with_all_classes(y_true, y_proba, *inputs)
+            if len(classes) == 1:
+                raise ValueError(
+                    f"The estimator and y_true have a single class, {shown(classes)}, "
+                    "but the loss needs two. Declare all classes with "
+                    "get_scorer(name, labels=...)."
+                )
+        inputs = sample_weight, classes, pos_label, class_weight
+        return mean_loss(self.loss(**options), y_true, y_proba, *inputs)
 
 
 def _as_certain(y_true, predicted, labels):
@@ -153,35 +156,9 @@ class _PenalizedScorer(ProbabilityScorer):
 
     def evaluate(self, estimator, X, y_true, predict_proba, options):
         """Evaluate the loss, or the score, of the estimator's predictions."""
-        if not hasattr(estimator, "predict_proba"):
-            raise TypeError(
-                f"{self.score_function.__name__} scores probabilities, but "
-                f"{type(estimator).__name__} has no predict_proba."
-            )
-        classes = _classes_of(estimator)
-        declared = options.pop("labels", None)
-        if classes is None:
-            if declared is None:
-                return self.score_function(y_true, predict_proba(), **options)
-            classes, declared = classes_on_host(declared), None
-        # scikit-learn gives no probabilities of a classifier with one class.
-        is_single = len(classes) == 1
-        y_proba = estimator.predict_proba(X) if is_single else predict_proba()
-        pos_label = classes[-1] if np.ndim(y_proba) == 1 else None
-        labels, y_proba = with_all_classes(
-            y_true, y_proba, classes, pos_label, declared
-        )
-        if len(labels) == 1:
-            raise ValueError(
-                f"{type(estimator).__name__} knows a single class, {shown(classes)}, "
-                "and y_true has no other: the loss needs two. Declare all classes with "
-                "get_scorer(name, labels=...)."
-            )
-        inputs = {"labels": labels, "pos_label": pos_label}
-        inputs["sample_weight"] = options.pop("sample_weight", None)
-        inputs["class_weight"] = options.pop("class_weight", None)
-        loss = self.score_function.loss(**options)
-        return mean_loss(loss, y_true, y_proba, **inputs)
+        y_proba, classes, pos_label = _predict(estimator, X, predict_proba, options)
+        options |= {"classes": classes, "pos_label": pos_label}
+        return self.score_function(y_true, y_proba, **options)
 
     @staticmethod
     def prepare_all(scorers, classes, y_true, sample_weight=None):
@@ -230,6 +207,37 @@ class _PenalizedScorer(ProbabilityScorer):
             return found
 
         return scores
+
+
+class _DecisionScorer(ClassifierScorer):
+    """Scorer of the cost of decisions."""
+
+    def evaluate(self, estimator, X, y_true, predict_proba, options):
+        """Evaluate the mean cost of the decisions for the estimator's predictions."""
+        y_proba, classes, pos_label = _predict(estimator, X, predict_proba, options)
+        labels, costs = options.pop("labels", None), options.pop("cost_matrix")
+        if classes is not None:
+            inputs = y_proba, classes, pos_label, labels
+            labels, y_proba = with_all_classes(y_true, *inputs)
+        options |= {"labels": labels, "pos_label": pos_label}
+        return mean_cost(check_forecast(y_true, y_proba, **options), costs)
+
+
+def _predict(estimator, X, predict_proba, options):
+    """Return the probabilities of an estimator, its classes, and that of one column."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            "The scorer needs probabilities, but "
+            f"{type(estimator).__name__} has no predict_proba."
+        )
+    classes = _classes_of(estimator)
+    if classes is None and options.get("labels") is not None:
+        classes = classes_on_host(options.pop("labels"))
+    # scikit-learn gives no probabilities of a classifier with one class.
+    is_single = classes is not None and len(classes) == 1
+    y_proba = estimator.predict_proba(X) if is_single else predict_proba()
+    is_column = classes is not None and np.ndim(y_proba) == 1
+    return y_proba, classes, classes[-1] if is_column else None
 
 
 def _column_filler(classes, labels):
@@ -294,13 +302,16 @@ def get_scorer(name, **options):
         ``"neg_penalized_spherical_loss"``; after recalibration by the best temperature
         the same with ``"neg_refined_"`` or ``"neg_refined_penalized_"`` before the
         name of the loss, as in ``"neg_refined_log_loss"``; the skill scores
-        ``"d2_penalized_brier_score"`` and ``"d2_penalized_log_loss_score"``; the name
-        of a rule such as ``"brier"`` or ``"refined_penalized_brier"``; or any scoring
-        string of scikit-learn. A callable is returned as it is.
+        ``"d2_penalized_brier_score"`` and ``"d2_penalized_log_loss_score"``;
+        ``"neg_decision_cost"``, which needs the option ``cost_matrix``, see
+        `decision_cost`; the name of a rule such as ``"brier"`` or
+        ``"refined_penalized_brier"``; or any scikit-learn scoring string. A callable is
+        returned as it is.
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``, and
-        for those after recalibration `prior_scale`, see `fit_temperature`. Skill scores
+        for those after recalibration `prior_scale` and `sharpen`, see
+        `fit_temperature`: by default their temperature is never below 1. Skill scores
         have no scale.
         With ``labels`` one can declare classes that some fold may not have at all,
         so that the number of classes, and with it the penalty, is the same in all.
@@ -337,6 +348,14 @@ def get_scorer(name, **options):
     make_scorer(penalized_brier_score_loss, greater_is_better=False,
                 response_method='predict_proba', penalty=minimal)
     """
+    if name == "neg_decision_cost":
+        if not {"cost_matrix"} <= options.keys() <= {"cost_matrix", "labels"}:
+            raise TypeError(
+                "'neg_decision_cost' needs the option 'cost_matrix' and takes 'labels'."
+                f" Got {sorted(options)}."
+            )
+        check_costs(options["cost_matrix"])
+        return _DecisionScorer(decision_cost, -1, options, "predict_proba")
     if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
         scorer = _make_scorer(SCORERS.get(name, name), **options)
         allowed = scorer.score_function.options
@@ -348,10 +367,8 @@ def get_scorer(name, **options):
         if options.get("labels") is not None:
             check_labels(options["labels"])
         check_class_weight(options.get("class_weight"))
-        of_scorer = ("labels", "class_weight")
-        scorer.score_function.loss(
-            **{k: v for k, v in options.items() if k not in of_scorer}
-        )
+        of_loss = options.keys() - {"labels", "class_weight"}
+        scorer.score_function.loss(**{name: options[name] for name in of_loss})
         return scorer
     if options:
         raise TypeError(

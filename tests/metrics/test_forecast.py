@@ -6,17 +6,33 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
 
 from sklearn_superior import metrics
 from sklearn_superior.metrics import (
     d2_penalized_brier_score,
+    get_scorer,
+    neg_penalized_brier_scorer,
     penalized_brier_score_loss,
     penalized_log_loss,
     superiority_rate,
 )
-from tests.metrics.forecasts import D2_SCORES, LOSSES, SAMPLES, random_forecast
+from sklearn_superior.metrics._rules import RULES
+from tests.metrics.forecasts import (
+    CANCER,
+    D2_SCORES,
+    IRIS,
+    LOSSES,
+    SAMPLES,
+    random_forecast,
+    text,
+)
 
 Y = [0, 1, 2]
 Q = np.full((3, 3), 1 / 3)
@@ -56,7 +72,13 @@ BAD_DATA = {
     "none": (Y, None, {}, TypeError, "y_proba must be array-like. Got None"),
     "sparse": (Y, csr_array(Q), {}, TypeError, "y_proba must be dense"),
     "length": (Y, Q[:2], {}, ValueError, "y_true and y_proba .* Got 3 and 2"),
-    "percent": (Y, Q * 300, {}, ValueError, "to 100.0. Pass what predict_proba"),
+    "percent": (
+        Y,
+        Q * 300,
+        {},
+        ValueError,
+        "to 100.0. Pass the output of predict_proba",
+    ),
     "just above 1": (
         Y,
         np.eye(3, dtype=np.float32) * np.float32(1.0000001),
@@ -67,7 +89,7 @@ BAD_DATA = {
     "masked": (Y, np.ma.masked_less(Q, 1), {}, ValueError, "y_proba .* masked values"),
     "generator": (Y, (q for q in Q), {}, TypeError, "y_proba .* Got a generator"),
     "lazy frame": (Y, pl.LazyFrame(Q), {}, TypeError, "y_proba .* Got a LazyFrame"),
-    "swapped": (Q, Y, {}, ValueError, "y_true has 3 columns and y_proba .* swapped?"),
+    "swapped": (Q, Y, {}, ValueError, "y_true .* swapped?"),
     "y mixed list": ([2, 10, "a"], Q, {}, TypeError, "y_true .* Got 2 beside text"),
     "y masked": (
         np.ma.masked_equal(Y, 1),
@@ -360,3 +382,264 @@ def test_errors_come_from_the_function_that_was_called():
         penalized_brier_score_loss(Y, Q * 4)
     names = [entry.name for entry in caught.traceback]
     assert names[1] == "penalized_brier_score_loss"
+
+
+@pytest.mark.parametrize("stop", [10, 65536 + 10])
+def test_a_class_too_many_is_found_wherever_it_stands(stop):
+    y_true = np.arange(70_000) % 3
+    y_true[stop] = 9
+    y_proba = np.full((70_000, 3), 1 / 3)
+    with pytest.raises(ValueError, match=r"y_true has labels \[9\]|holds 4 dist"):
+        penalized_brier_score_loss(y_true, y_proba)
+    with pytest.raises(ValueError, match=r"y_true has labels \['9'\]|holds 4 dist"):
+        penalized_brier_score_loss(y_true.astype(str), y_proba)
+
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", ">u8"]
+
+
+def spread(dtype, n_classes):
+    """Labels from the least to the greatest number of a type, or three in a row."""
+    limits = np.iinfo(dtype)
+    return {
+        "whole range": [limits.min, limits.max // 2, limits.max],
+        "upper end": [limits.max - 2, limits.max - 1, limits.max],
+        "lower end": [limits.min, limits.min + 1, limits.min + 2],
+    }[n_classes]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("where", ["whole range", "upper end", "lower end"])
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_integer_labels_of_any_range(dtype, where, with_labels):
+    rng = np.random.default_rng(0)
+    labels = np.array(spread(dtype, where), dtype=dtype)
+    y_index, y_proba = random_forecast(rng, 60, 3)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    options = {"labels": labels} if with_labels else {}
+    assert penalized_brier_score_loss(labels[y_index], y_proba, **options) == expected
+
+
+def test_int8_labels_that_span_all_values():
+    labels = np.arange(-128, 128).astype(np.int8)
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 512, 256)
+    expected = penalized_log_loss(y_index, y_proba)
+    assert penalized_log_loss(labels[y_index], y_proba) == expected
+
+
+@pytest.mark.parametrize("labels", [[-1, 0, 1], [-1, 5, 9]])
+def test_large_unsigned_labels_are_not_taken_for_negative_ones(labels):
+    y_true = np.array([0, 1, 2**64 - 1], dtype=np.uint64)
+    with pytest.raises(ValueError, match=f"y_true has labels .*{2**64 - 1}"):
+        penalized_brier_score_loss(y_true, Q, labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bad", "labels"),
+    [
+        (np.uint8, 0, range(1, 257)),
+        (np.int8, -1, range(256)),
+        (np.uint8, 3, range(5, 305)),
+        (np.int8, -128, range(-127, 128)),
+    ],
+)
+def test_narrow_labels_that_are_no_classes(dtype, bad, labels):
+    y_proba = np.full((1, len(labels)), 1 / len(labels))
+    with pytest.raises(ValueError, match=rf"y_true has labels \[{bad}\]"):
+        penalized_brier_score_loss(np.array([bad], dtype), y_proba, labels=labels)
+
+
+@pytest.mark.parametrize("n_classes", [3, 40])
+@pytest.mark.parametrize("dtype", [">i8", ">i2", ">u4", "<i8"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_labels_of_any_byte_order_are_read(n_classes, dtype, first):
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 120, n_classes)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    y_true = (y_index + first).astype(dtype)
+    assert penalized_brier_score_loss(y_true, y_proba) == expected
+
+
+@pytest.mark.parametrize("dtype", ["i2", "i4", "u2", "u4", ">i8", "U1"])
+def test_labels_in_numpy_beside_probabilities_in_torch(dtype):
+    torch = pytest.importorskip("torch")
+    y_index, y_proba = random_forecast(np.random.default_rng(0), 60, 3)
+    expected = penalized_brier_score_loss(y_index, y_proba)
+    with config_context(array_api_dispatch=True):
+        loss = penalized_brier_score_loss(y_index.astype(dtype), torch.asarray(y_proba))
+    assert loss == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("na_object", [np.nan, None])
+def test_missing_values_of_text_arrays(na_object):
+    dtype = np.dtypes.StringDType(na_object=na_object)
+    y_true = np.array(["a", na_object, "b"], dtype=dtype)
+    with pytest.raises(ValueError, match="y_true must not contain missing values"):
+        penalized_brier_score_loss(y_true, Q)
+
+
+def test_narrow_labels_beside_wide_classes():
+    y_true = np.array([5, 200, 255], dtype=np.uint8)
+    classes = [-300, 5, 200, 255, 70_000]
+    y_proba = np.full((3, 5), 0.2)
+    expected = penalized_brier_score_loss([1, 2, 3], y_proba, labels=range(5))
+    assert penalized_brier_score_loss(y_true, y_proba, labels=classes) == expected
+    wide = penalized_brier_score_loss(
+        y_true[:1], np.full((1, 301), 1 / 301), labels=range(-290, 11)
+    )
+    assert wide == penalized_brier_score_loss(
+        [295], np.full((1, 301), 1 / 301), labels=range(301)
+    )
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("name_labels", [False, True])
+@pytest.mark.parametrize("seen", [[0, 2], [0], [0, 1, 2]])
+def test_a_class_never_seen_counts_with_probability_zero(rule, seen, name_labels):
+    X, y = IRIS
+    y = np.where(np.arange(len(y)) % 10, y, 3)
+    rows = np.isin(y, seen)
+    labels = text(y) if name_labels else y
+    model = GaussianNB().fit(X[rows], labels[rows])
+    full = np.zeros((len(y), 4))
+    for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
+        full[:, np.flatnonzero(np.unique(labels) == label)[0]] = column
+    missing = repr(np.setdiff1d(labels, model.classes_).tolist())[1:-1]
+    with pytest.warns(UserWarning, match="never seen: .*" + missing) as caught:
+        score = get_scorer(f"penalized_{rule.name}")(model, X, labels)
+    assert len(caught) == 1
+    assert_allclose(score, -LOSSES[rule.name](labels, full))
+
+
+class Unsorted(ClassifierMixin, BaseEstimator):
+    """A classifier whose classes are not in order."""
+
+    def fit(self, X, y):
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)[:, ::-1]
+
+
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+def test_columns_are_matched_to_the_classes_of_the_estimator(data):
+    X, y = data
+    ordered = neg_penalized_brier_scorer(GaussianNB().fit(X, y), X, y)
+    assert_allclose(neg_penalized_brier_scorer(Unsorted().fit(X, y), X, y), ordered)
+
+
+@pytest.mark.parametrize("name_labels", [False, True])
+def test_declared_labels_keep_the_number_of_classes(name_labels):
+    X, y = IRIS
+    y = text(y) if name_labels else y
+    labels = np.unique(y)
+    seen = labels[[0, 2]]
+    rows = np.isin(y, seen)
+    model = GaussianNB().fit(X[rows], y[rows])
+    proba = np.insert(model.predict_proba(X), 1, 0, axis=1)
+    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for part in (rows, slice(None)):
+            expected = -penalized_brier_score_loss(y[part], proba[part], labels=labels)
+            assert_allclose(scorer(model, X[part], y[part]), expected)
+
+
+def test_labels_of_another_type_are_refused():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    message = (
+        r"y_true has labels \['0', '1', '2'\], of a different type than the classes"
+    )
+    with pytest.raises(ValueError, match=message):
+        neg_penalized_brier_scorer(model, X, y.astype(str))
+
+
+@pytest.mark.parametrize("labels", [["0", "1", "2"], [0, 1, 2]])
+def test_declared_labels_of_another_type_are_refused(labels):
+    X, y = IRIS
+    y = y if isinstance(labels[0], str) else text(y)
+    model = GaussianNB().fit(X, y)
+    scorer = get_scorer("neg_penalized_brier_score", labels=labels)
+    with pytest.raises(ValueError, match="'labels' option of the scorer must have"):
+        scorer(model, X, y)
+    with pytest.raises(ValueError, match="'labels' option of the scorer must have"):
+        scorer.prepare_all([scorer], model.classes_, y)
+
+
+@pytest.mark.parametrize("declared", [None, [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("seen", [[0, 2], [0, 1, 2]])
+def test_a_torch_target_with_a_class_never_seen(seen, declared):
+    torch = pytest.importorskip("torch")
+    X, y = IRIS
+    y = np.where(np.arange(len(y)) % 10, y, 3)
+    rows = np.isin(y, seen)
+    model = GaussianNB().fit(X[rows], y[rows])
+    scorer = get_scorer("neg_penalized_brier_score", labels=declared)
+
+    class InTorch(BaseEstimator):
+        classes_ = model.classes_
+
+        def predict_proba(self, X):
+            return torch.asarray(model.predict_proba(X))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        expected = scorer(model, X, y)
+        with config_context(array_api_dispatch=True):
+            score = scorer(InTorch(), X, torch.asarray(y))
+            mixed = scorer(model, X, torch.asarray(y))
+    assert_allclose([score, mixed], expected, rtol=1e-12)
+    assert len(caught) == (3 if declared is None else 0)
+    assert all("never seen" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("convert", [list, tuple, np.asarray, "torch"])
+@pytest.mark.parametrize("name", ["penalized_brier", "refined_log_loss"])
+@pytest.mark.parametrize("unseen", [False, True])
+def test_classes_of_any_kind(convert, name, unseen):
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    if convert == "torch":
+        convert = pytest.importorskip("torch").asarray
+    labels = np.where(np.arange(150) % 50 == 7, 5, y) if unseen else y
+
+    class OtherClasses(ClassifierMixin, BaseEstimator):
+        classes_ = convert([0, 1, 2])
+
+        def predict_proba(self, X):
+            return model.predict_proba(X)
+
+    scorer = get_scorer(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert scorer(OtherClasses(), X, labels) == scorer(model, X, labels)
+
+
+def test_an_estimator_that_was_fitted_on_tensors():
+    torch = pytest.importorskip("torch")
+    X, y = IRIS
+    expected = neg_penalized_brier_scorer(LinearDiscriminantAnalysis().fit(X, y), X, y)
+    X, y = torch.asarray(X), torch.asarray(y)
+    with config_context(array_api_dispatch=True):
+        model = LinearDiscriminantAnalysis().fit(X, y)
+        assert isinstance(model.classes_, torch.Tensor)
+        assert_allclose(neg_penalized_brier_scorer(model, X, y), expected, rtol=1e-6)
+        rows = y != 1
+        assert neg_penalized_brier_scorer(model, X[rows], y[rows]) < 0
+
+
+def test_one_hot_targets_of_two_and_of_more_classes():
+    for X, y in (IRIS, CANCER):
+        model = GaussianNB().fit(X, y)
+        one_hot = np.eye(y.max() + 1)[y]
+        expected = neg_penalized_brier_scorer(model, X, y)
+        assert_allclose(neg_penalized_brier_scorer(model, X, one_hot), expected)
+
+
+def test_one_class_and_another_declared():
+    X, y = IRIS
+    model = DummyClassifier().fit(X[50:100], y[50:100])
+    scorer = get_scorer("brier", labels=[0])
+    assert scorer(model, X[50:100], y[50:100]) == 0

@@ -1,21 +1,16 @@
-"""The public losses: their weighted mean, and the loss of every sample.
+"""The public losses: weighted means, losses of samples, skill scores.
 
 Each function looks its rule up in the table of `_rules.py`, checks its options and
-hands over to the pass of `_kernel.py`.
+leaves the rest to the pass of `_kernel.py`.
 """
 
-from sklearn_superior.metrics._kernel import mean_loss, sample_losses
-from sklearn_superior.metrics._rules import RULES
-from sklearn_superior.metrics._validation import check_forecast, check_options
+import numpy as np
+from scipy.stats import rankdata
 
-__all__ = [
-    "penalized_brier_score_loss",
-    "penalized_brier_score_samples",
-    "penalized_log_loss",
-    "penalized_log_loss_samples",
-    "penalized_spherical_loss",
-    "penalized_spherical_loss_samples",
-]
+from sklearn_superior.metrics._forecast import check_forecast
+from sklearn_superior.metrics._kernel import mean_loss, sample_losses
+from sklearn_superior.metrics._rules import RULES, check_options, find_rule
+from sklearn_superior.utils._sklearn_compat import to_numpy
 
 
 def penalized_brier_score_loss(
@@ -98,14 +93,7 @@ def penalized_brier_score_loss(
     0.92013
     """
     loss = check_options(RULES["brier"], penalty=penalty, ties=ties, scale=scale)
-    return mean_loss(
-        loss,
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-    )
+    return mean_loss(loss, y_true, y_proba, sample_weight, labels, pos_label)
 
 
 def penalized_log_loss(
@@ -190,14 +178,7 @@ def penalized_log_loss(
     loss = check_options(
         RULES["log_loss"], penalty=penalty, ties=ties, normalize=normalize
     )
-    return mean_loss(
-        loss,
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-    )
+    return mean_loss(loss, y_true, y_proba, sample_weight, labels, pos_label)
 
 
 def penalized_spherical_loss(
@@ -280,14 +261,7 @@ def penalized_spherical_loss(
     loss = check_options(
         RULES["spherical"], penalty=penalty, ties=ties, normalize=normalize
     )
-    return mean_loss(
-        loss,
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-    )
+    return mean_loss(loss, y_true, y_proba, sample_weight, labels, pos_label)
 
 
 def penalized_brier_score_samples(
@@ -352,13 +326,7 @@ def penalized_brier_score_samples(
 
 
 def penalized_log_loss_samples(
-    y_true,
-    y_proba,
-    *,
-    labels=None,
-    pos_label=None,
-    penalty="paper",
-    ties="first",
+    y_true, y_proba, *, labels=None, pos_label=None, penalty="paper", ties="first"
 ):
     """Penalized log loss of every sample.
 
@@ -409,13 +377,7 @@ def penalized_log_loss_samples(
 
 
 def penalized_spherical_loss_samples(
-    y_true,
-    y_proba,
-    *,
-    labels=None,
-    pos_label=None,
-    penalty="paper",
-    ties="first",
+    y_true, y_proba, *, labels=None, pos_label=None, penalty="paper", ties="first"
 ):
     """Penalized spherical loss of every sample.
 
@@ -463,3 +425,195 @@ def penalized_spherical_loss_samples(
     loss = check_options(RULES["spherical"], penalty=penalty, ties=ties)
     forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
     return sample_losses(forecast, loss)
+
+
+def d2_penalized_brier_score(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Share of the penalized Brier score that the predictions explain.
+
+    The score is 1 minus the loss over the loss of a forecast that always gives the
+    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_brier_score_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    score : float
+        At most 1. A `ValueError` is raised where it is not defined, that is when all
+        samples are of one class.
+
+    See Also
+    --------
+    penalized_brier_score_loss : The loss, with the formula.
+    get_scorer : ``get_scorer("d2_penalized_brier_score")`` is its scorer.
+
+    Examples
+    --------
+    The class frequencies as a forecast, then a better one:
+
+    >>> from sklearn_superior.metrics import d2_penalized_brier_score
+    >>> d2_penalized_brier_score([0, 1, 1, 1], [0.75, 0.75, 0.75, 0.75])
+    0.0
+    >>> d2_penalized_brier_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
+    True
+    """
+    loss = check_options(RULES["brier"], penalty=penalty, ties=ties, d2=True)
+    return mean_loss(loss, y_true, y_proba, sample_weight, labels, pos_label)
+
+
+def d2_penalized_log_loss_score(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    penalty="paper",
+    ties="first",
+):
+    """Share of the penalized log loss that the predictions explain.
+
+    The score is 1 minus the loss over the loss of a forecast that always gives the
+    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels of any type (numbers, strings, booleans), or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities. The columns follow the *sorted* labels, as in
+        scikit-learn. A single column is for the class `pos_label` of two classes.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`, where each class
+        must then occur.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    penalty : {"paper", "minimal"} or float, default="paper"
+        Added to the loss of every wrong prediction. See `penalized_log_loss`.
+
+    ties : {"first", "split", "correct"}, default="first"
+        What counts as wrong when several classes share the highest probability.
+
+    Returns
+    -------
+    score : float
+        At most 1. A `ValueError` is raised where it is not defined, that is when all
+        samples are of one class.
+
+    See Also
+    --------
+    penalized_log_loss : The loss, with the formula.
+    get_scorer : ``get_scorer("d2_penalized_log_loss_score")`` is its scorer.
+
+    Examples
+    --------
+    The class frequencies as a forecast, then a better one:
+
+    >>> from sklearn_superior.metrics import d2_penalized_log_loss_score
+    >>> d2_penalized_log_loss_score([0, 1, 1, 1], [0.75, 0.75, 0.75, 0.75])
+    0.0
+    >>> d2_penalized_log_loss_score([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75]) > 0.5
+    True
+    """
+    loss = check_options(RULES["log_loss"], penalty=penalty, ties=ties, d2=True)
+    return mean_loss(loss, y_true, y_proba, sample_weight, labels, pos_label)
+
+
+def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=None):
+    """Share of (correct, wrong) pairs of predictions that a rule ranks rightly.
+
+    A pair counts 1 if the correct prediction has the lower loss, 1/2 if both
+    have the same, else 0. The mean over all pairs is an area under a ROC curve:
+    the rule's ability to tell correct from wrong predictions. It is 1 for the
+    penalized rules on any data whose rows sum to one; with more than two classes it
+    is below 1 for the plain ones as soon as some wrong prediction beats a correct one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or a one-hot matrix.
+
+    y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
+        Predicted probabilities; the columns follow the sorted labels.
+
+    rule : str, default="brier"
+        ``"brier"``, ``"log_loss"``, ``"spherical"``, or one of these with
+        ``"penalized_"`` in front.
+
+    labels : array-like of shape (n_classes,), default=None
+        All class labels. If None, they are the labels in `y_true`.
+
+    pos_label : int, float, bool or str, default=None
+        The class of a single column of `y_proba`. If None, the greater label.
+
+    Returns
+    -------
+    rate : float
+        Between 0 and 1. A `ValueError` is raised if all predictions are correct
+        or all are wrong: then there is no pair.
+
+    Examples
+    --------
+    The Brier score prefers the second forecast, which is wrong:
+
+    >>> from sklearn_superior.metrics import superiority_rate
+    >>> y_proba = [[0.33, 0.34, 0.33], [0.51, 0.49, 0.00]]
+    >>> superiority_rate([1, 1], y_proba, labels=[0, 1, 2], rule="brier")
+    0.0
+    >>> superiority_rate([1, 1], y_proba, labels=[0, 1, 2], rule="penalized_brier")
+    1.0
+    """
+    row, penalty = find_rule(rule)
+    forecast = check_forecast(y_true, y_proba, labels=labels, pos_label=pos_label)
+    losses = sample_losses(forecast, check_options(row, penalty=penalty))
+    xp, predicted = forecast.xp, forecast.xp.argmax(forecast.columns(), axis=0)
+    is_wrong = to_numpy(predicted != forecast.y_index, xp)
+    n_wrong = np.count_nonzero(is_wrong)
+    n_correct = len(is_wrong) - n_wrong
+    if n_wrong == 0 or n_correct == 0:
+        raise ValueError(
+            "superiority_rate needs at least one correct and one wrong prediction. "
+            f"Got {n_correct} correct and {n_wrong} wrong."
+        )
+    # Not roc_auc_score, whose rounding would spoil an exact 1.
+    n_right_way = rankdata(to_numpy(losses, xp))[is_wrong].sum()
+    n_right_way -= n_wrong * (n_wrong + 1) / 2
+    return float(n_right_way / (n_correct * n_wrong))

@@ -1,0 +1,191 @@
+"""Bayes decisions and their cost, against a loop and what theory says of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from sklearn_superior.metrics import bayes_decision, decision_cost, get_scorer
+from sklearn_superior.staged._scoring import StageScorers
+from tests.metrics.forecasts import CANCER, IRIS, forecasts, random_forecast, text
+
+
+def cheapest(q, costs):
+    """Decision of one forecast by a loop, and whether another is as good."""
+    expected = [
+        sum(float(p) * float(c) for p, c in zip(q, column, strict=True))
+        for column in costs.T
+    ]
+    ordered = sorted(expected)
+    is_close = len(ordered) > 1 and ordered[1] - ordered[0] < 1e-9
+    return expected.index(ordered[0]), is_close
+
+
+def test_ten_thousand_random_cases_against_a_loop():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        c, m = rng.integers(2, 7), rng.integers(1, 6)
+        costs = rng.normal(size=(c, m)) * 10 ** rng.uniform(-2, 2)
+        y, q = rng.integers(0, c, 50), rng.dirichlet(np.ones(c), 50)
+        weight = rng.random(50)
+        loop = [cheapest(row, costs) for row in q]
+        decisions = bayes_decision(q, costs)
+        is_clear = np.array([not is_close for _, is_close in loop])
+        expected = np.array([decision for decision, _ in loop])
+        assert_array_equal(decisions[is_clear], expected[is_clear])
+        assert is_clear.mean() > 0.9
+        options = {"cost_matrix": costs, "labels": range(c)}
+        paid = [costs[i, d] for i, d in zip(y, decisions, strict=True)]
+        assert_allclose(decision_cost(y, q, **options), np.mean(paid))
+        assert_allclose(
+            decision_cost(y, q, sample_weight=weight, **options),
+            np.average(paid, weights=weight),
+        )
+
+
+@given(data=forecasts(max_classes=12), shift=st.integers(0, 1000))
+def test_with_equal_costs_it_is_exactly_the_arg_max(data, shift):
+    """Ties included, and whatever is added to the rows."""
+    y, q = data
+    c = q.shape[1]
+    costs = 1.0 - np.eye(c)
+    assert_array_equal(bayes_decision(q, costs), q.argmax(axis=1))
+    shifted = costs + np.random.default_rng(shift).integers(-100, 100, (c, 1))
+    assert_array_equal(bayes_decision(q, shifted), q.argmax(axis=1))
+    error = np.mean(q.argmax(axis=1) != y)
+    assert_allclose(decision_cost(y, q, cost_matrix=costs, labels=range(c)), error)
+
+
+def test_thresholds_of_two_classes():
+    a, b = 1.0, 3.0  # the threshold is a / (a + b) = 0.25
+    p = np.linspace(0, 1, 101)
+    decisions = bayes_decision(p, [[0, a], [b, 0]])
+    assert_array_equal(decisions, (4 * np.arange(101) > 100).astype(int))
+    assert_array_equal(bayes_decision(p[:, np.newaxis], [[0, a], [b, 0]]), decisions)
+
+
+def test_a_column_of_constant_cost_declines_to_decide():
+    _, q = random_forecast(np.random.default_rng(0), 500, 4)
+    costs = np.c_[1.0 - np.eye(4), np.full(4, 0.3)]
+    expected = np.where(q.max(axis=1) >= 0.7, q.argmax(axis=1), 4)
+    assert_array_equal(bayes_decision(q, costs), expected)
+    assert set(expected) == {0, 1, 2, 3, 4}
+
+
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 6))
+def test_honest_forecasts_are_cheapest(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    truth, other = rng.dirichlet(np.ones(n_classes), 2)
+    costs = rng.random((n_classes, 3))
+
+    def expected_cost(q):
+        rows = np.tile(q, (n_classes, 1))
+        options = {"cost_matrix": costs, "labels": range(n_classes)}
+        return decision_cost(np.arange(n_classes), rows, sample_weight=truth, **options)
+
+    assert expected_cost(truth) <= expected_cost(other) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("costs", "error", "message"),
+    [
+        ([[0, 1]], ValueError, r"cost_matrix must have shape \(2, .*Got shape \(1, 2"),
+        ([0, 1], ValueError, r"cost_matrix must have shape .*Got shape \(2,\)"),
+        ([[], []], ValueError, r"cost_matrix must have shape .*\(2, 0\)"),
+        ([[0, np.nan], [1, 0]], ValueError, "cost_matrix must not contain NaN"),
+        ([["a", "b"], ["c", "d"]], TypeError, "cost_matrix must hold real numbers"),
+    ],
+)
+def test_bad_costs_are_refused(costs, error, message):
+    with pytest.raises(error, match=message):
+        bayes_decision([0.5], costs)
+    with pytest.raises(error, match=message):
+        decision_cost([0, 1], [0.5, 0.6], cost_matrix=costs)
+
+
+def test_bad_data_and_options_are_refused():
+    costs = 1 - np.eye(2)
+    with pytest.raises(ValueError, match="y_proba must hold probabilities"):
+        bayes_decision([1.5], costs)
+    with pytest.raises(ValueError, match="y_proba must not contain NaN"):
+        decision_cost([0, 1], [0.5, np.nan], cost_matrix=costs)
+    with pytest.raises(ValueError, match="at least two classes"):
+        decision_cost([0, 0], [0.5, 0.6], cost_matrix=costs)
+    for options in ({}, {"cost_matrix": costs, "penalty": 1}):
+        with pytest.raises(TypeError, match="needs the option 'cost_matrix'"):
+            get_scorer("neg_decision_cost", **options)
+    with pytest.raises(ValueError, match="cost_matrix must have shape"):
+        get_scorer("neg_decision_cost", cost_matrix=[1, 2])
+
+
+class Reversed(ClassifierMixin, BaseEstimator):
+    """A classifier whose classes are in descending order."""
+
+    def fit(self, X, y):
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)[:, ::-1]
+
+
+@pytest.mark.parametrize("data", [IRIS, CANCER])
+@pytest.mark.parametrize("classifier", [GaussianNB, Reversed])
+def test_the_scorer_knows_the_classes(data, classifier):
+    X, y = data
+    X, c = X[:, :2], y.max() + 1
+    costs = np.random.default_rng(0).random((c, 3))
+    model = GaussianNB().fit(X, text(y))
+    scorer = get_scorer("neg_decision_cost", cost_matrix=costs)
+    q, weight = model.predict_proba(X), np.arange(len(y))
+    expected = -decision_cost(text(y), q, cost_matrix=costs)
+    judged = classifier().fit(X, text(y))
+    assert_allclose(scorer(judged, X, text(y)), expected)
+    assert pickle.loads(pickle.dumps(scorer))(judged, X, text(y)) == expected
+    assert_allclose(
+        scorer(judged, X, text(y), sample_weight=weight),
+        -decision_cost(text(y), q, cost_matrix=costs, sample_weight=weight),
+    )
+    # A part that lacks a class is scored like any other, in early stopping, too.
+    part = y != 0
+    expected = -decision_cost(y[part], q[part], cost_matrix=costs, labels=range(c))
+    assert_allclose(scorer(judged, X[part], text(y)[part]), expected)
+    stages = StageScorers(
+        {"cost": scorer, "pbs": "penalized_brier"},
+        model.classes_,
+        X[part],
+        text(y)[part],
+    )
+    assert_allclose(stages(q[part])["cost"], expected)
+
+
+def test_in_tools_of_scikit_learn():
+    X, y = IRIS
+    costs = [[0, 1, 1], [1, 0, 5], [1, 5, 0]]
+    scorer = get_scorer("neg_decision_cost", cost_matrix=costs, labels=[0, 1, 2])
+    search = GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1]}, scoring=scorer)
+    assert search.fit(X, y).best_params_ == {"var_smoothing": 1e-9}
+    scores = cross_val_score(
+        GaussianNB(), X, y, groups=y, scoring=scorer, cv=GroupKFold(3)
+    )
+    assert (scores < 0).all()  # classes that no model has seen
+
+
+def test_arrays_of_torch():
+    torch = pytest.importorskip("torch")
+    y, q = random_forecast(np.random.default_rng(0), 60, 3)
+    costs = np.random.default_rng(1).random((3, 4))
+    expected = decision_cost(y, q, cost_matrix=costs), bayes_decision(q, costs)
+    tensors = torch.asarray(y), torch.asarray(q)
+    for dispatch in (False, True):
+        with config_context(array_api_dispatch=dispatch):
+            assert decision_cost(*tensors, cost_matrix=costs) == expected[0]
+            assert_array_equal(bayes_decision(tensors[1], costs), expected[1])
