@@ -46,7 +46,7 @@ def reference_windows(X, y, groups, length, step, label):
     return found
 
 
-@pytest.mark.filterwarnings("ignore:Groups that are shorter than length")
+@pytest.mark.filterwarnings("ignore:These groups are shorter than length")
 @pytest.mark.filterwarnings("ignore:label='drop' drops all")
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -98,7 +98,7 @@ def test_windows_equal_a_loop(
         assert_array_equal(windows.groups, [row[2] for row in expected])
 
 
-@pytest.mark.filterwarnings("ignore:Groups that are shorter than length")
+@pytest.mark.filterwarnings("ignore:These groups are shorter than length")
 @given(
     seed=st.integers(0, 2**32 - 1),
     length=st.integers(1, 15),
