@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from sklearn_superior.staged._identity import differences
-from sklearn_superior.utils._files import remove_leftovers, write_atomically
+from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._warnings import warn
 
 PART = "validation"  # what a training with a hold-out predicts
@@ -151,7 +151,6 @@ class CheckpointKeeper:
                 f"The 'checkpoint_dir' parameter must be a folder. Got {directory!r}: "
                 f"{exc}"
             ) from exc
-        remove_leftovers(self.path)
         self._n_saved, self._next_save = None, 0.0
         self._has_failed = self._is_useless = False
 

@@ -1,11 +1,11 @@
-"""Several comparisons, one for each data set, taken together."""
+"""Pool comparisons of several data sets."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from sklearn_superior.model_selection._comparison_result import Records
 from sklearn_superior.model_selection._statistics import holm, pool
+from sklearn_superior.model_selection._summary import Records
 from sklearn_superior.model_selection._trajectory import SELECTIONS
 
 POOLED = "pooled"
@@ -14,9 +14,9 @@ POOLED = "pooled"
 def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None):
     """Compare rules over several data sets.
 
-    The data sets are the units: of each only the mean difference over its folds counts.
-    So the interval and the p-value are about other data sets like these, while those of
-    a single comparison are about other splits of the same data.
+    The data sets are the units: only the mean difference over the folds of each one
+    counts. The interval and the p-value are therefore about other data sets like these,
+    while those of a single comparison are about other splits of the same data.
 
     Parameters
     ----------
@@ -24,27 +24,27 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
         The comparisons, by the names of the data sets.
 
     rule : str or list of str
-        The rule, or several rules, each of which is compared with the baseline.
+        The rule, or several rules, to compare with the baseline.
 
     baseline : str
         The rule to compare with.
 
     selection : {"CP", "ES"}, default="ES"
-        Early stopping, as in a printed comparison, or the best stage of all (CP). The
-        two may differ in sign. The rows and their plot name it.
+        Early stopping, as in a printed comparison, or the best of all stages (CP). The
+        two may differ in sign.
 
     judge : str, default=None
-        The judge. None is the target.
+        The judge. None means the target.
 
     Returns
     -------
     pooled : Records
-        A list of dicts, which prints as a table: for each rule one for each data set,
-        with the interval over its folds, and one whose `dataset` is ``"pooled"``. That
-        one has the mean of the differences, its t interval, the p-value of the exact
-        sign-flip test (with random signs for more than 20 data sets), and `p_holm`, the
-        same adjusted for the number of rules by Holm's method. Data sets without a
-        finite difference are left out.
+        A list of dicts that prints as a table. For each rule, there is one row for each
+        data set, with the interval over its folds, and one whose `dataset` is
+        ``"pooled"``. The latter has the mean of the differences, its t interval, the
+        p-value of the exact sign-flip test (with random signs for more than 20 data
+        sets), and `p_holm`, the same adjusted for the number of rules by Holm's method.
+        Data sets without a finite difference are ignored.
 
     See Also
     --------
@@ -66,13 +66,13 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
     """
     if not (isinstance(comparisons, Mapping) and comparisons):
         raise ValueError(
-            "comparisons must be a dict from names of data sets to comparisons. Got "
-            f"{comparisons!r}."
+            "comparisons must be a non-empty dict from names of data sets to "
+            f"comparisons. Got {comparisons!r}."
         )
     if POOLED in comparisons:
         raise ValueError(
-            f"comparisons must not have a data set called {POOLED!r}, which is the "
-            "name of the pooled rows: give it another name."
+            f"comparisons must not have a data set named {POOLED!r}, which is reserved "
+            "for the pooled rows."
         )
     if selection not in SELECTIONS:
         raise ValueError(
@@ -105,7 +105,7 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
 
 
 def _difference(comparison, rule, baseline, selection, judge):
-    """Difference of two rules on one data set; `n` is the number of folds."""
+    """Return the difference of two rules on one data set; `n` counts its folds."""
     summary = comparison.summary(baseline=baseline, judge=judge, selection=selection)
     (row,) = (r for r in summary if r["rule"] == rule)
     keys = ("difference", "low", "high", "p_value")

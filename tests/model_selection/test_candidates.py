@@ -81,7 +81,7 @@ def test_all_candidates_failing_is_an_error_that_says_why():
     X, y = fussy_data()
     model = Fussy(n_estimators=4, random_state=0)
     search = StagedSearchCV(model, {"max_depth": [7, 5]}, cv=KFold(3))
-    with pytest.raises(ValueError, match="All 2 candidates failed.*depth 7 is too mu"):
+    with pytest.raises(ValueError, match="(?s)depth 7 .*All 2 candidates failed"):
         search.fit(X, y)
     with pytest.raises(ValueError, match="^depth 7 is too much"):
         StagedSearchCV(model.set_params(max_depth=7), cv=KFold(3)).fit(X, y)
@@ -151,18 +151,17 @@ class Refusing(GradientBoostingClassifier):
     [
         (small(), {"learning_rate": [-1, -2]}, InvalidParameterError, "learning_rate"),
         (small(), {"max_depth": ["a", "b"]}, InvalidParameterError, "max_depth"),
-        (Refusing(), {"max_depth": [6, 6]}, TypeError, "TypeError: depth 6"),
+        (Refusing(), {"max_depth": [6, 6]}, TypeError, "depth 6"),
         (Refusing(), {"max_depth": [7, 7]}, MemoryError, "depth 7"),
-        (Refusing(), {"max_depth": [6, 7]}, ValueError, "depth 6"),
-        (Refusing(), {"max_depth": [8, 8]}, ValueError, "TwoArgumentsError.*depth 8"),
+        (Refusing(), {"max_depth": [6, 7]}, TypeError, "depth 6"),
+        (Refusing(), {"max_depth": [8, 8]}, NeedsTwoArgumentsError, "depth 8"),
     ],
 )
 def test_the_error_of_all_candidates_keeps_its_type(model, grid, kind, message):
     X, y = data("binary", 60)
-    with pytest.raises(kind, match=f"All 2 candidates failed.*{message}") as caught:
+    with pytest.raises(kind, match=f"(?s){message}.*All 2 candidates failed") as caught:
         StagedSearchCV(model, grid, cv=CV).fit(X, y)
     assert caught.type is kind
-    assert caught.value.__cause__ is not None
 
 
 @pytest.mark.filterwarnings("ignore:.* number of stages by itself:UserWarning")

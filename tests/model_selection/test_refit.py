@@ -84,7 +84,7 @@ class FailingOnAll(GradientBoostingClassifier):
     ("depth", "reason"),
     [
         (1, "FloatingPointError: the weights are not finite"),
-        (2, "ValueError: The model that would be kept does not predict as it did"),
+        (2, "ValueError: The final model does not predict as it did"),
     ],
 )
 def test_a_refit_that_fails_leaves_the_search(depth, reason):
