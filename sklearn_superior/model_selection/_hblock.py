@@ -25,9 +25,9 @@ class HBlockSplit(BaseCrossValidator):
     left out of training, so that similar neighbors, or windows that share samples,
     never end up on both sides.
 
-    `split`, and therefore `cross_val_score`, does not use the validation blocks, a
-    fifth of the rows: set ``n_validation_blocks=0`` to train on them if nothing is
-    stopped early or tuned. `split_with_validation` yields all three parts.
+    `split_with_validation` yields all three parts. `split`, and therefore
+    `cross_val_score`, yields training and test part: the validation blocks are used for
+    training, too, so no rows are wasted.
 
     .. warning::
        Three mistakes lead to misleading scores:
@@ -66,19 +66,21 @@ class HBlockSplit(BaseCrossValidator):
     gap : int, default=0
         Number of rows to leave out of the training part on both sides of each
         validation and test row, and out of the validation part on both sides of each
-        test row. Counted within a series, without wrapping around. For overlapping
-        windows, use :func:`recommended_gap`.
+        test row. In `split`, rows are left out next to test rows only. Counted within a
+        series, without wrapping around. For overlapping windows, use
+        :func:`recommended_gap`.
 
     past_only : bool, default=False
-        Whether to train only on blocks before the stretch, as needed for forecasting.
-        Blocks after the stretch are not used, the first stretch follows at least one
-        training block, the last one ends with the last block, and `circular` has no
-        effect.
+        Whether to train only on blocks before the stretch, as needed for forecasting;
+        in `split`, on all blocks before the test blocks. Later blocks are not used, the
+        first stretch follows at least one training block, the last one ends with the
+        last block, and `circular` has no effect.
 
     evaluate_on : {"test", "validation"}, default="test"
-        The second part that `split` yields: ``"test"`` to evaluate a model,
-        ``"validation"`` to tune it. Over all folds, every row is in both parts; to
-        evaluate a model after tuning, tune within each fold, with
+        The second part that `split` yields. ``"test"`` to evaluate a model.
+        ``"validation"`` to tune it: the test blocks are then held out, and the training
+        part is that of `split_with_validation`. Over all folds, every row is in both
+        parts; to evaluate a model after tuning, tune within each fold, with
         `split_with_validation`.
 
     See Also
@@ -116,6 +118,16 @@ class HBlockSplit(BaseCrossValidator):
     [0 1 2 3 8 9] [4 5] [6 7]
     [0 1 2 3 4 5] [6 7] [8 9]
     [2 3 4 5 6 7] [8 9] [0 1]
+
+    `split` trains on the validation blocks as well:
+
+    >>> for train, test in cv.split(X):
+    ...     print(train, test)
+    [0 1 4 5 6 7 8 9] [2 3]
+    [0 1 2 3 6 7 8 9] [4 5]
+    [0 1 2 3 4 5 8 9] [6 7]
+    [0 1 2 3 4 5 6 7] [8 9]
+    [2 3 4 5 6 7 8 9] [0 1]
 
     With a gap, neighbors of the stretch are left out of training, and neighbors of test
     rows out of validation:
@@ -160,7 +172,7 @@ class HBlockSplit(BaseCrossValidator):
     ...     windows.X.reshape(len(windows.X), -1),
     ...     windows.y,
     ...     groups=windows.groups,
-    ...     cv=HBlockSplit(5, n_validation_blocks=0, gap=recommended_gap(40, 0.75)),
+    ...     cv=HBlockSplit(5, gap=recommended_gap(40, 0.75)),
     ... )
     >>> len(scores)
     5
@@ -235,12 +247,15 @@ class HBlockSplit(BaseCrossValidator):
         Yields
         ------
         train : ndarray of int64
+            All rows outside of the gap to the test rows, or the training part of
+            `split_with_validation` if ``evaluate_on="validation"``.
         evaluation : ndarray of int64
             The test part, or the validation part if ``evaluate_on="validation"``.
         """
-        for roles in self._roles_of_rows(X, groups):
-            other = _TEST if self.evaluate_on == "test" else _VALIDATION
-            yield _rows(roles, _TRAIN), _rows(roles, other)
+        self._check_parameters()
+        tests = self.evaluate_on == "test"
+        for roles in self._roles_of_rows(X, groups, validates=not tests):
+            yield _rows(roles, _TRAIN), _rows(roles, _TEST if tests else _VALIDATION)
 
     def split_with_validation(self, X, y=None, groups=None):
         """Generate indices of all three parts of each fold.
@@ -257,7 +272,7 @@ class HBlockSplit(BaseCrossValidator):
             Empty if there are no validation blocks.
         test : ndarray of int64
         """
-        for roles in self._roles_of_rows(X, groups):
+        for roles in self._roles_of_rows(X, groups, validates=True):
             yield tuple(_rows(roles, r) for r in (_TRAIN, _VALIDATION, _TEST))
 
     def block_ids(self, X, groups=None):
@@ -280,8 +295,12 @@ class HBlockSplit(BaseCrossValidator):
         series = self._find_series(X, groups)
         return series.to_row_order(self._blocks_in_layout(series))
 
-    def _roles_of_rows(self, X, groups):
-        """Yield the role of each row, fold by fold."""
+    def _roles_of_rows(self, X, groups, *, validates):
+        """Yield the role of each row, fold by fold.
+
+        Without validation, the validation blocks are training blocks, and the gap is
+        that to the test blocks.
+        """
         self._check_parameters()
         series = self._find_series(X, groups)
         block = self._blocks_in_layout(series)
@@ -289,6 +308,8 @@ class HBlockSplit(BaseCrossValidator):
         has_warned = False
         for fold, start in enumerate(self._starts()):
             of_blocks = self._roles_of_blocks(start)
+            if not validates:
+                of_blocks[of_blocks == _VALIDATION] = _TRAIN
             # highest[i, j]: the highest role among the blocks from i to j.
             above = np.triu(np.broadcast_to(of_blocks, 2 * of_blocks.shape))
             highest = np.maximum.accumulate(above, axis=1)

@@ -34,7 +34,16 @@ IRIS = load_iris(return_X_y=True)
 
 
 def reference_folds(
-    n_rows, groups, n_blocks, n_val, n_test, step, circular, gap, past_only
+    n_rows,
+    groups,
+    n_blocks,
+    n_val,
+    n_test,
+    step,
+    circular,
+    gap,
+    past_only,
+    validates=True,
 ):
     """All folds as lists of rows, one row after the other, in plain Python."""
     groups = [0] * n_rows if groups is None else list(groups)
@@ -54,6 +63,9 @@ def reference_folds(
     for start in starts:
         val_blocks = {(start + k) % n_blocks for k in range(n_val)}
         test_blocks = {(start + n_val + k) % n_blocks for k in range(n_test)}
+        first_judged = start
+        if not validates:  # these blocks train
+            val_blocks, first_judged = set(), start + n_val
         train, val, test = [], [], []
         for rows in members.values():
             for place, row in enumerate(rows):
@@ -64,7 +76,7 @@ def reference_folds(
                 elif block_of[row] in val_blocks:
                     if not near_blocks & test_blocks:
                         val.append(row)
-                elif past_only and block_of[row] > start:
+                elif past_only and block_of[row] > first_judged:
                     continue
                 elif not near_blocks & (test_blocks | val_blocks):
                     train.append(row)
@@ -111,16 +123,13 @@ def test_folds_equal_the_reference(problem):
     n_val = options["n_validation_blocks"]
     if any(not train or (n_val and not val) for train, val, _ in expected):
         with pytest.raises(ValueError, match=r"gap=\d leaves no (train|valid).* row"):
-            list(cv.split(X, groups=groups))
+            list(cv.split_with_validation(X, groups=groups))
         return
     folds = list(cv.split_with_validation(X, groups=groups))
     for fold, reference in zip(folds, expected, strict=True):
         for part, rows in zip(fold, reference, strict=True):
             assert part.dtype == np.int64
             assert_array_equal(part, rows)
-    for (train, test), fold in zip(cv.split(X, groups=groups), folds, strict=True):
-        assert_array_equal(train, fold[0])
-        assert_array_equal(test, fold[2])
     if n_val:
         tuning = HBlockSplit(**options, evaluate_on="validation")
         for (train, val), fold in zip(
@@ -128,6 +137,51 @@ def test_folds_equal_the_reference(problem):
         ):
             assert_array_equal(train, fold[0])
             assert_array_equal(val, fold[1])
+
+
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
+@given(problem=problems())
+def test_split_trains_on_all_rows_outside_of_the_gap(problem):
+    n_rows, groups, options = problem
+    cv, X = HBlockSplit(**options), np.zeros((n_rows, 2))
+    expected = reference_folds(n_rows, groups, *options.values(), validates=False)
+    if not all(train for train, _, _ in expected):
+        with pytest.raises(ValueError, match=r"gap=\d leaves no training row"):
+            list(cv.split(X, groups=groups))
+        return
+    for (train, test), reference in zip(
+        cv.split(X, groups=groups), expected, strict=True
+    ):
+        assert train.dtype == test.dtype == np.int64
+        assert_array_equal(train, reference[0])
+        assert_array_equal(test, reference[2])
+
+
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
+@given(problem=problems())
+def test_split_adds_the_validation_rows_to_training(problem):
+    """Both splits have the same test rows; with no gap, nothing else is lost."""
+    n_rows, groups, options = problem
+    cv, X = HBlockSplit(**options), np.zeros(n_rows)
+    try:
+        in_three = list(cv.split_with_validation(X, groups=groups))
+    except ValueError:
+        return
+    for (train, val, test), (more, same) in zip(
+        in_three, cv.split(X, groups=groups), strict=True
+    ):
+        assert_array_equal(same, test)
+        together = np.union1d(train, val)
+        assert np.isin(together, more).all()
+        assert not np.isin(more, test).any()
+        if options["gap"] == 0:
+            assert_array_equal(more, together)
+
+
+def test_split_leaves_out_the_gap_only():
+    sizes = [len(train) for train, _ in HBlockSplit(5, gap=3).split(np.zeros(100))]
+    # 80 rows but for the gaps; the last two test parts are at an end of the series.
+    assert sizes == [74, 74, 74, 77, 77]
 
 
 @given(problem=problems())
