@@ -240,32 +240,24 @@ def _window_starts(series, length, step, *, named):
 def _check_times(times, X, series, *, named):
     """Raise an error if times are missing or decrease within a series."""
     check_consistent_length(X, times)
-    times = read_array(times, "times")
-    if times.ndim != 1:
-        raise ValueError(f"times must be 1-dimensional. Got shape {times.shape}.")
-    is_missing = times != times  # NaN and NaT differ from themselves
-    if is_missing.any():
-        raise ValueError(
-            "times must not contain missing values. Got one in row "
-            f"{is_missing.argmax()}."
-        )
-    times = series.lay_out(times)
+    times = series.lay_out(column_or_1d(read_array(times, "times")))
     ends = np.cumsum(series.sizes)[:-1]
     try:
-        steps_back = np.asarray(times[1:] < times[:-1], dtype=bool)
+        # NaN and NaT are not in order with anything.
+        in_order = np.asarray(times[1:] >= times[:-1], dtype=bool)
     except TypeError as exc:
         raise ValueError(
             f"times must be all numbers, all dates or all text: {exc}."
         ) from exc
-    steps_back[ends - 1] = False  # a new series may start at an earlier time
-    if steps_back.any():
-        place = int(steps_back.argmax())
+    in_order[ends - 1] = True  # a new series may start at an earlier time
+    if not in_order.all():
+        place = int(in_order.argmin())
         owner = np.searchsorted(ends, place, side="right")
         where = f" of group {series.name(owner)}" if named else ""
         raise ValueError(
-            f"times must not decrease within a series. Got {times[place + 1]} after "
-            f"{times[place]} in the rows{where}: sort X, y and groups by time, or use "
-            "text that sorts chronologically."
+            "times must not be missing or decrease within a series. Got "
+            f"{times[place + 1]} after {times[place]} in the rows{where}: sort X, y "
+            "and groups by time, or use text that sorts chronologically."
         )
 
 
