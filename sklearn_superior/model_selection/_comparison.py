@@ -26,7 +26,6 @@ from sklearn_superior.model_selection._trajectory import (
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._scoring import (
     StageScorers,
-    align_columns,
     best_temperature,
     warn_of_class_weight,
 )
@@ -55,7 +54,7 @@ def compare_stopping_rules(
     cv=None,
     rules=None,
     scoring="f1_macro",
-    n_iter_no_change=10,
+    n_iter_no_change=20,
     tol=0.0,
     n_repeats=1,
     n_jobs=None,
@@ -104,7 +103,7 @@ def compare_stopping_rules(
         stage, names of scikit-learn scorers (``"accuracy"``, ...), and scorers. A dict
         gives them other names, as in ``{"kappa": scorer, "ll": "log_loss", "last":
         "last"}``; in a list, a scorer has the name of its function. None means the log
-        loss and the Brier score, both penalized, the refined penalized log loss, the
+        loss and the Brier score, plain and penalized, the refined log loss, the
         accuracy, and the last stage.
 
     scoring : str, callable, list or dict, default="f1_macro"
@@ -113,7 +112,7 @@ def compare_stopping_rules(
         ``"calibrated_log_loss"``, a judge uses probabilities that are calibrated by the
         best temperature for the validation data.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Patience of early stopping.
 
     tol : float, default=0.0
@@ -324,15 +323,10 @@ def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
 
 def _calibrate(training, y_val, predicted):
     """Return the best temperature for the validation data, and the scaled parts."""
-    classes, own_classes = training.classes, training.own_classes
-    own = np.searchsorted(classes, own_classes)
-    temperature = best_temperature(y_val, predicted["validation"][:, own], own_classes)
-    scaled = {
-        part: align_columns(
-            scale_temperature(y_proba[:, own], temperature), own_classes, classes
-        )
-        for part, y_proba in predicted.items()
-    }
+    is_known = np.isin(y_val, training.own_classes)  # others have probability 0
+    y_proba = predicted["validation"][is_known]
+    temperature = best_temperature(y_val[is_known], y_proba, training.classes)
+    scaled = {k: scale_temperature(q, temperature) for k, q in predicted.items()}
     return temperature, scaled
 
 

@@ -39,6 +39,9 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    feature_importances_ : ndarray of shape (n_features,)
+        The mean feature importances of the members, if they have them.
+
     n_features_in_ : int
         Number of features seen by the members.
 
@@ -112,6 +115,14 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         return np.unique(np.concatenate([e.classes_ for e in self.estimators]))
 
     @property
+    def feature_importances_(self):
+        """The mean feature importances of the members, if they have them."""
+        of_members = [importances_of(estimator) for estimator in self.estimators]
+        if len({len(importances) for importances in of_members}) > 1:
+            raise AttributeError("The members have different numbers of features.")
+        return np.mean(of_members, axis=0)
+
+    @property
     def n_features_in_(self):
         """Number of features."""
         return self.estimators[0].n_features_in_
@@ -151,3 +162,12 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         if self.estimators:
             tags.input_tags = get_tags(self.estimators[0]).input_tags
         return tags
+
+
+def importances_of(model):
+    """Return the feature importances of a model, or of the last step of a pipeline."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    importances = np.asarray(last.feature_importances_)
+    if importances.ndim == 0:  # CatBoost has not computed them yet
+        importances = np.asarray(last.get_feature_importance())
+    return importances

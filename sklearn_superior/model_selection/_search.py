@@ -1,7 +1,6 @@
 """Search over parameters and the number of stages by cross-validation."""
 
 import math
-from functools import partial
 from numbers import Real
 from time import perf_counter
 
@@ -25,7 +24,10 @@ from sklearn_superior.model_selection._candidates import (
     train_on_all,
 )
 from sklearn_superior.model_selection._cv_results import make_cv_results
-from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
+from sklearn_superior.model_selection._fold_ensemble import (
+    FoldEnsembleClassifier,
+    importances_of,
+)
 from sklearn_superior.model_selection._folds import (
     Plan,
     find_folds,
@@ -58,8 +60,6 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-# The default of `scoring`.
-SEARCH_SCORING = "neg_refined_penalized_log_loss"
 # The mean of calibrated fold models is underconfident, so they are scaled by a power of
 # the temperature of a single model. The exponent was found by experiments with 5 folds.
 MEMBER_EXPONENT = 0.75
@@ -109,8 +109,8 @@ class StagedSearchCV(
     improvement. Each candidate is trained once, and every number of stages is
     evaluated, unlike with a `GridSearchCV` over ``n_estimators``.
 
-    The best candidate at its best stage becomes the final model: the average of the
-    fold models, or one model trained on all rows. If the scoring rule is refined, as
+    The best candidate at its best stage becomes the final model: one model trained on
+    all rows, or the average of the fold models. If the scoring rule is refined, as
     the default is, its probabilities are calibrated by the temperature that is best for
     the out-of-fold probabilities; see `calibration`.
 
@@ -129,19 +129,20 @@ class StagedSearchCV(
         raises an error. None means the estimator as it is.
 
     scoring : str, callable, list, dict or None, default=None
-        Any scorer; greater is better. None is the refined penalized log loss. If there
-        are several, the first one chooses, and the others are evaluated at its choice.
+        Any scorer; greater is better. None is the refined log loss. To choose by the
+        penalized Brier score, use ``scoring="neg_penalized_brier_score"``. If there are
+        several, the first one chooses, and the others are evaluated at its choice.
 
     cv : int, splitter, iterable or None, default=None
         The folds. None means 5 stratified folds, which keep groups together if there
         are any. Rows may be in the test part of several folds, or of none.
 
-    refit : {"folds", "all"} or False, default="folds"
+    refit : {"all", "folds"} or False, default="all"
+        ``"all"``: one model, trained on all rows for the chosen number of stages.
         ``"folds"``: average the probabilities of the fold models, each cut back to the
         chosen stage. Nothing is trained again, but predicting takes as long as with all
-        fold models together. ``"all"``: one model, trained on all rows for the chosen
-        number of stages; faster to predict, smaller, and easier to inspect. False: no
-        model.
+        fold models together. Recommended for neural networks, where a single training
+        may diverge. False: no model.
 
     n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
@@ -183,9 +184,9 @@ class StagedSearchCV(
     Attributes
     ----------
     best_estimator_ : estimator
-        With ``refit="folds"`` a :class:`FoldEnsembleClassifier`, which includes the
-        temperature. With ``"all"`` the estimator trained on all rows; its own
-        probabilities are not calibrated.
+        With ``refit="all"`` the estimator trained on all rows; its own probabilities
+        are not calibrated. With ``"folds"`` a :class:`FoldEnsembleClassifier`, which
+        includes the temperature.
 
     best_params_ : dict
         The parameters of the best candidate.
@@ -220,6 +221,10 @@ class StagedSearchCV(
         As in `GridSearchCV`, each candidate at its own best stage, plus
         ``"best_iteration"`` and ``"n_iter"``. In a data frame, the columns ``["params",
         "mean_test_score", "best_iteration"]`` make a short table.
+
+    feature_importances_ : ndarray of shape (n_features,)
+        The feature importances of the final model, if it has them; with
+        ``refit="folds"`` their mean over the fold models.
 
     estimators_ : list of estimator
         The fold models, with ``refit="folds"``.
@@ -273,9 +278,7 @@ class StagedSearchCV(
     >>> search = search.fit(X, y)
     >>> search.best_params_
     {'max_depth': 1}
-    >>> [len(model.estimators_) for model in search.estimators_] == (
-    ...     5 * [search.best_iteration_ + 1]
-    ... )
+    >>> len(search.best_estimator_.estimators_) == search.best_iteration_ + 1
     True
     >>> search.oof_proba_.shape
     (178, 3)
@@ -289,7 +292,7 @@ class StagedSearchCV(
         *,
         scoring=None,
         cv=None,
-        refit="folds",
+        refit="all",
         n_iter_no_change=20,
         tol=0.0,
         calibration="auto",
@@ -457,6 +460,12 @@ class StagedSearchCV(
             temperature=self.temperature_**MEMBER_EXPONENT,
         )
 
+    @property
+    def feature_importances_(self):
+        """The feature importances of the final model, if it has them."""
+        check_is_fitted(self, "best_estimator_")
+        return importances_of(self.best_estimator_)
+
     @available_if(_has_model)
     def predict_proba(self, X):
         """Return the probabilities of the classes.
@@ -535,10 +544,9 @@ class StagedSearchCV(
 
 def _find_scorers(scoring):
     """Return the scorers by name; the first one chooses."""
-    check = partial(check_scorer, default=SEARCH_SCORING)
     if scoring is None or isinstance(scoring, str) or callable(scoring):
-        return {"score": check(scoring)}
-    return by_name(scoring, "scoring", check)
+        return {"score": check_scorer(scoring)}
+    return by_name(scoring, "scoring", check_scorer)
 
 
 def _warn_of_missing_classes(plan):

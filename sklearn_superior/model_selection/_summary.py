@@ -73,7 +73,7 @@ class StoppingRuleComparison:
     rules : list of str
         The rules.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Patience of early stopping.
 
     tol : float, default=0.0
@@ -111,7 +111,7 @@ class StoppingRuleComparison:
 
     >>> print(comparison)
     Judge: target on the test parts of 1 fold, greater is better.
-    Choice: early stopping, patience 10.
+    Choice: early stopping, patience 20.
     Baseline: brier, 0.7000 (mean stage 1.0).
     There is no other rule to compare.
     """
@@ -121,7 +121,7 @@ class StoppingRuleComparison:
         trajectories,
         rules,
         *,
-        n_iter_no_change=10,
+        n_iter_no_change=20,
         tol=0.0,
         scoring="target",
         errors=(),

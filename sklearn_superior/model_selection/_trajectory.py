@@ -14,7 +14,7 @@ DEFAULT_RULES = (
     "brier",
     "penalized_brier",
     "penalized_log_loss",
-    "refined_penalized_log_loss",
+    "refined_log_loss",
     "accuracy",
     "last",
 )
@@ -85,7 +85,7 @@ class Trajectory:
             f"scored by {', '.join(self.validation) or 'nothing'}>"
         )
 
-    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
+    def choose(self, rule, selection, *, n_iter_no_change=20, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen.
 
         Ties are broken by `tie_scores`, or else by the first stage. They do not affect
@@ -178,7 +178,7 @@ class Trajectory:
         return cls(0, 0, validation=scores, test={}, tie_scores=tie_scores)
 
     def plot(
-        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=10, tol=0.0
+        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=20, tol=0.0
     ):
         """Draw the validation scores over the stages.
 
@@ -193,7 +193,7 @@ class Trajectory:
         scoring : str, default="target"
             The name of the target.
 
-        n_iter_no_change : int, default=10
+        n_iter_no_change : int, default=20
             Patience of early stopping.
 
         tol : float, default=0.0

@@ -216,7 +216,7 @@ def _check_takes_weights(scorer, name):
 
 
 # What `scoring=None` means in early stopping.
-DEFAULT_SCORING = "neg_penalized_brier_score"
+DEFAULT_SCORING = "neg_refined_log_loss"
 # Scorers of scikit-learn that do not know the classes, and ours with the same numbers.
 _SAME_NUMBERS = {
     "neg_log_loss": ("log_loss", {}),

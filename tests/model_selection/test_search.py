@@ -198,11 +198,14 @@ def test_xgboost_cv_finds_the_same_round():
 def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
     X, y = data()
     search = StagedSearchCV(small(), cv=CV).fit(X, y)
-    named = get_scorer("neg_refined_penalized_log_loss")
-    same = StagedSearchCV(small(), scoring=named, cv=CV, refit="all").fit(X, y)
+    named = get_scorer("neg_refined_log_loss")
+    same = StagedSearchCV(small(), scoring=named, cv=CV, refit="folds").fit(X, y)
     assert_array_equal(search.stage_scores_[0], same.stage_scores_[0])
-    raw = same.best_estimator_.predict_proba(X)
-    assert_allclose(same.predict_proba(X), scale_temperature(raw, same.temperature_))
+    raw = search.best_estimator_.predict_proba(X)
+    expected = scale_temperature(raw, search.temperature_)
+    assert_allclose(search.predict_proba(X), expected)
+    direct = small(n_estimators=search.best_iteration_ + 1).fit(X, y)
+    assert_allclose(raw, direct.predict_proba(X))
     for found in (search, same):
         expected = fit_temperature(y, found.oof_proba_)
         assert found.temperature_ == pytest.approx(expected)
@@ -211,15 +214,12 @@ def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
         assert found.score(X, y) == named(found, X, y)
 
 
-def test_the_default_averages_the_models_of_the_folds():
+def test_the_average_of_the_fold_models():
     pandas = pytest.importorskip("pandas")
     X, y = data()
     X = pandas.DataFrame(X).add_prefix("feature_")
-    search = StagedSearchCV(small(), {"max_depth": [1, 2]}, cv=CV)
-    assert search.refit == "folds"
-    named = clone(search).set_params(refit="folds").fit(X, y)
+    search = StagedSearchCV(small(), {"max_depth": [1, 2]}, cv=CV, refit="folds")
     y_proba = search.fit(X, y).predict_proba(X)
-    assert_array_equal(y_proba, named.predict_proba(X))
     ensemble = search.best_estimator_
     assert isinstance(ensemble, FoldEnsembleClassifier)
     assert ensemble.estimators == search.estimators_
@@ -591,7 +591,7 @@ def test_parameters_of_steps_and_steps_themselves():
         {f"{name}__max_depth": [1, 2], "standardscaler__with_mean": [True, False]},
         {name: [SGDClassifier(loss="log_loss", max_iter=3, random_state=0)]},
     ]
-    search = StagedSearchCV(pipeline, grid, cv=CV).fit(X, y)
+    search = StagedSearchCV(pipeline, grid, cv=CV, refit="folds").fit(X, y)
     assert len(search.stage_scores_) == 5
     for model in search.estimators_:
         assert model.steps[0][0] == "standardscaler"

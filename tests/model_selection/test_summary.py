@@ -144,7 +144,7 @@ def test_a_clear_difference_is_told_with_its_size_and_its_stage():
     comparison = printed_case([0.1, 0.11, 0.09, 0.1, 0.1], n_folds=5)
     assert str(comparison).splitlines() == [
         "Judge: f1_macro on the test parts of 5 folds, greater is better.",
-        "Choice: early stopping, patience 10.",
+        "Choice: early stopping, patience 20.",
         "Baseline: first, 0.5200 (mean stage 0.0).",
         "Better: second +0.1000 (adjusted p 0.000, mean stage 1.0).",
         "Use second: it is better than the baseline.",
@@ -174,7 +174,7 @@ def test_what_is_undecided_is_called_so():
     ]
 
 
-def with_default(gains, rules, name="penalized_brier"):
+def with_default(gains, rules, name="refined_log_loss"):
     """The last one of the rules becomes the default."""
     comparison = printed_case(gains, len(gains), rules)
     for trajectory in comparison.trajectories:
@@ -183,7 +183,7 @@ def with_default(gains, rules, name="penalized_brier"):
     return comparison
 
 
-@pytest.mark.parametrize("name", ["penalized_brier", "neg_penalized_brier_score"])
+@pytest.mark.parametrize("name", ["refined_log_loss", "neg_refined_log_loss"])
 def test_the_default_is_kept_if_it_was_compared(name):
     rules = ["first", "second", "third"]
     undecided = with_default([0.1, -0.1, 0.05, -0.08, 0.01], rules, name)
