@@ -176,15 +176,15 @@ def run_search(search, settings, plan, callbacks):
                 _add(found, number, candidate)
     todo = [k for k in range(len(settings)) if k not in found]
     try:
-        for number, candidate, error in _outcomes(search, todo, estimators, plan):
-            if error is None:
+        for number, result in _outcomes(search, todo, estimators, plan):
+            if not isinstance(result, Exception):
                 if store is not None:
-                    store.write(settings[number], candidate)
-                _add(found, number, candidate)
+                    store.write(settings[number], result)
+                _add(found, number, result)
             elif search.error_score == "raise" or len(settings) == 1:
-                raise error
+                raise result
             else:
-                errors[number] = error
+                errors[number] = result
             callbacks.begin_stage()
             if callbacks.stage_done() and found:
                 break
@@ -223,7 +223,7 @@ def _add(found, number, candidate):
 
 
 def _outcomes(search, todo, estimators, plan):
-    """Yield the number of each candidate, its result, and its error."""
+    """Yield the number of each candidate, and its result or its error."""
     n_jobs = effective_n_jobs(search.n_jobs)
     n_at_once = max(1, min(n_jobs, len(todo)))
     plan.folds_at_once = min(n_jobs // n_at_once, len(plan.folds), cpu_count())
@@ -235,30 +235,28 @@ def _outcomes(search, todo, estimators, plan):
         yield from in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
         return
     n_stages = {k: _count_stages(estimators[k]) for k in todo}
-    with Meter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
-        stages = _StageMeter(meter)
-        observers = (stages,) if n_at_once == 1 else ()
+    with _StageMeter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
+        observers = (meter,) if n_at_once == 1 else ()
         tasks = [(k, estimators[k], plan, observers) for k in todo]
-        for outcome in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
+        for number, result in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
             # Early stopping saved the rest of the stages.
-            meter.advance(n_stages[outcome[0]] - stages.n_shown)
-            stages.n_shown = 0
-            yield outcome
+            meter.advance(n_stages[number] - meter.n_shown)
+            meter.n_shown = 0
+            yield number, result
 
 
-class _StageMeter:
-    """Shows the stages of a candidate that is trained in this process."""
+class _StageMeter(Meter):
+    """Also shows the stages of a candidate that is trained in this process."""
 
-    def __init__(self, meter):
-        self._meter, self.n_shown = meter, 0
+    n_shown = 0
 
     def begin_stage(self):
         """Do nothing."""
 
     def stage_done(self, *_):
-        """Show the present stage."""
+        """Show the current stage."""
         self.n_shown += 1
-        self._meter.advance()
+        self.advance()
 
 
 def _count_stages(estimator):
@@ -270,11 +268,11 @@ def _count_stages(estimator):
 
 
 def _try_candidate(number, estimator, plan, observers=()):
-    """Return the number of a candidate, its result, and its error."""
+    """Return the number of a candidate, and its result or its error."""
     try:
-        return number, train_candidate(estimator, plan, observers), None
+        return number, train_candidate(estimator, plan, observers)
     except Exception as exc:
-        return number, None, picklable(exc)
+        return number, picklable(exc)
 
 
 def describe(error):

@@ -1,11 +1,14 @@
 """What each penalty would have chosen, from the scores of finished trainings."""
 
 import math
+from contextlib import suppress
+from numbers import Real
 
 import numpy as np
 
 from sklearn_superior.metrics._rules import RULES
 from sklearn_superior.model_selection._statistics import corrected_t, fold_means
+from sklearn_superior.model_selection._trajectory import check_choice
 
 _TIMES = " x paper"
 
@@ -35,10 +38,7 @@ def walk_path(trajectories, rule, penalties, judges, ratio=0.0):
     ratio : float, default=0.0
         Ratio of test to training rows, which widens the intervals.
     """
-    if not isinstance(rule, str) or rule not in RULES:
-        raise ValueError(
-            f"The 'rule' parameter must be one of {sorted(RULES)}. Got {rule!r}."
-        )
+    check_choice(rule, "rule", RULES)
     if not trajectories:
         raise ValueError("The penalty path requires at least one training. Got none.")
     stages = [_Stages(trajectory, rule) for trajectory in trajectories]
@@ -107,15 +107,15 @@ class _Stages:
 
     def value(self, penalty):
         """Return the value of a penalty."""
-        factor, name = "1", penalty
+        factor, name = 1.0, penalty
         if isinstance(penalty, str) and penalty.endswith(_TIMES):
-            factor, name = penalty.removesuffix(_TIMES), "paper"
-        is_known = name in ("paper", "minimal") if isinstance(name, str) else True
-        try:
-            value = float(factor) * self.rule.penalty(name, self.n_classes)
-        except (TypeError, ValueError):
-            value = math.nan
-        if not (value >= 0 and is_known) or isinstance(penalty, bool):
+            with suppress(ValueError):
+                factor, name = float(penalty.removesuffix(_TIMES)), "paper"
+        is_number = isinstance(name, Real) and not isinstance(name, bool)
+        value = math.nan
+        if is_number or name in ("paper", "minimal"):
+            value = factor * self.rule.penalty(name, self.n_classes)
+        if not value >= 0:
             raise ValueError(
                 "The 'penalties' parameter must hold non-negative numbers, 'minimal', "
                 f"'paper' or multiples such as '2{_TIMES}'. Got {penalty!r}."

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_superior.model_selection._statistics import holm, pool
 from sklearn_superior.model_selection._summary import Records
-from sklearn_superior.model_selection._trajectory import SELECTIONS
+from sklearn_superior.model_selection._trajectory import SELECTIONS, check_choice
 
 POOLED = "pooled"
 
@@ -74,10 +74,7 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
             f"comparisons must not have a data set named {POOLED!r}, which is reserved "
             "for the pooled rows."
         )
-    if selection not in SELECTIONS:
-        raise ValueError(
-            f"The 'selection' parameter must be one of {SELECTIONS}. Got {selection!r}."
-        )
+    check_choice(selection, "selection", SELECTIONS)
     rules = [rule] if isinstance(rule, str) else list(rule)
     for name, comparison in comparisons.items():
         missing = [r for r in (*rules, baseline) if r not in comparison.rules]
@@ -86,27 +83,20 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
                 f"The comparison of {name!r} must have the rules {missing}. It has "
                 f"{comparison.rules}."
             )
+    options = {"baseline": baseline, "selection": selection}
     rows, totals = [], []
     for own_rule in rules:
-        names = {"rule": own_rule, "baseline": baseline, "selection": selection}
-        of_sets = [
-            {**names, "dataset": name}
-            | _difference(comparison, own_rule, baseline, selection, judge)
-            for name, comparison in comparisons.items()
-        ]
-        total = {**names, "dataset": POOLED} | pool(
-            [row["difference"] for row in of_sets]
-        )
+        differences = []
+        for name, comparison in comparisons.items():
+            summary = comparison.summary(judge=judge, **options)
+            (row,) = (row for row in summary if row["rule"] == own_rule)
+            kept = {key: row[key] for key in ("difference", "low", "high", "p_value")}
+            kept |= {"n": row["n_folds"], "p_holm": np.nan}
+            rows.append({"rule": own_rule, **options, "dataset": name, **kept})
+            differences.append(row["difference"])
+        total = {"rule": own_rule, **options, "dataset": POOLED, **pool(differences)}
         totals.append(total)
-        rows += [*of_sets, total]
+        rows.append(total)
     for total, p_holm in zip(totals, holm([t["p_value"] for t in totals]), strict=True):
         total["p_holm"] = float(p_holm)
-    return Records(row | {"p_holm": row.get("p_holm", np.nan)} for row in rows)
-
-
-def _difference(comparison, rule, baseline, selection, judge):
-    """Return the difference of two rules on one data set; `n` counts its folds."""
-    summary = comparison.summary(baseline=baseline, judge=judge, selection=selection)
-    (row,) = (r for r in summary if r["rule"] == rule)
-    keys = ("difference", "low", "high", "p_value")
-    return {key: row[key] for key in keys} | {"n": row["n_folds"]}
+    return Records(rows)

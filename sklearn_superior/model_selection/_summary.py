@@ -12,7 +12,7 @@ from sklearn_superior.model_selection._statistics import (
     fold_means,
     holm,
 )
-from sklearn_superior.model_selection._trajectory import LAST, SELECTIONS
+from sklearn_superior.model_selection._trajectory import LAST, SELECTIONS, check_choice
 from sklearn_superior.staged._scoring import DEFAULT_SCORING
 from sklearn_superior.utils._optional import import_optional
 from sklearn_superior.utils._warnings import warn
@@ -168,8 +168,11 @@ class StoppingRuleComparison:
         stage, n_iter = trajectory.choose(
             rule, selection, n_iter_no_change=self.n_iter_no_change, tol=self.tol
         )
-        val, test = trajectory.validation, trajectory.test
-        chosen = stage is not None
+        test = trajectory.test
+
+        def score(scores):
+            return np.nan if stage is None else float(scores[stage])
+
         record = {
             "fold": trajectory.fold,
             "repeat": trajectory.repeat,
@@ -178,16 +181,14 @@ class StoppingRuleComparison:
             "iteration": stage,
             "n_iter": n_iter,
             "correlation": trajectory.correlation(rule, n_iter=n_iter),
-            "validation_score": float(val["target"][stage]) if chosen else np.nan,
-            "test_score": float(test["target"][stage]) if chosen else np.nan,
+            "validation_score": score(trajectory.validation["target"]),
+            "test_score": score(test["target"]),
             "best_score": float(np.nanmax(test["target"])),
         }
-        for judge in ("target", *self.judges):
-            suffix = "" if judge == "target" else f"_{judge}"
-            score = float(test[judge][stage]) if chosen else np.nan
-            if suffix:
-                record[f"test{suffix}"] = score
-            record[f"regret{suffix}"] = float(np.nanmax(test[judge])) - score
+        record["regret"] = record["best_score"] - record["test_score"]
+        for judge in self.judges:
+            own = record[f"test_{judge}"] = score(test[judge])
+            record[f"regret_{judge}"] = float(np.nanmax(test[judge])) - own
         return record
 
     def to_frame(self):
@@ -231,16 +232,10 @@ class StoppingRuleComparison:
         """
         rules = self.rules
         baseline = rules[0] if baseline is None else baseline
-        if baseline not in rules:
-            raise ValueError(
-                f"The 'baseline' parameter must be one of {rules}. Got {baseline!r}."
-            )
-        judge = self._check_judge(judge)
-        if selection not in (None, *SELECTIONS):
-            raise ValueError(
-                f"The 'selection' parameter must be one of {SELECTIONS} or None. "
-                f"Got {selection!r}."
-            )
+        check_choice(baseline, "baseline", rules)
+        check_choice(selection, "selection", (*SELECTIONS, None))
+        check_choice(judge, "judge", (self.scoring, *self.judges, None))
+        judge = None if judge == self.scoring else judge
         n_folds = len({trajectory.fold for trajectory in self.trajectories})
         if n_folds < MIN_FOLDS:
             warn(
@@ -253,15 +248,6 @@ class StoppingRuleComparison:
             for rule in rules
             for choice in ([selection] if selection else SELECTIONS)
         )
-
-    def _check_judge(self, judge):
-        """Return the name of a judge; None for the target."""
-        known = [self.scoring, *self.judges]
-        if judge is not None and judge not in known:
-            raise ValueError(
-                f"The 'judge' parameter must be one of {known}. Got {judge!r}."
-            )
-        return None if judge == self.scoring else judge
 
     def _ratio(self):
         """Return the ratio of test to training rows; that of k folds if unknown."""

@@ -91,10 +91,7 @@ class Trajectory:
         Ties are broken by `tie_scores`, or else by the first stage. They do not affect
         when early stopping ends.
         """
-        if selection not in SELECTIONS:
-            raise ValueError(
-                f"selection must be one of {SELECTIONS}. Got {selection!r}."
-            )
+        check_choice(selection, "selection", SELECTIONS)
         if rule == LAST:
             n_stages = len(self._scores("target"))
             return n_stages - 1, n_stages
@@ -112,10 +109,7 @@ class Trajectory:
         return int(tied[np.argmax(by_tie_score)]), stopper.n_iter
 
     def _scores(self, rule):
-        if rule not in self.validation:
-            raise ValueError(
-                f"The rule must be one of {sorted(self.validation)}. Got {rule!r}."
-            )
+        check_choice(rule, "rule", self.validation)
         return self.validation[rule]
 
     def correlation(self, rule, *, n_iter=None):
@@ -212,6 +206,15 @@ class Trajectory:
         return display.plot(ax=ax)
 
 
+def check_choice(value, parameter, allowed):
+    """Raise an error if a value is not one of those allowed."""
+    if value not in list(allowed):
+        raise ValueError(
+            f"The {parameter!r} parameter must be one of {list(allowed)}. "
+            f"Got {value!r}."
+        )
+
+
 def by_name(given, parameter, check):
     """Return checked scorers by their names.
 
@@ -226,12 +229,12 @@ def by_name(given, parameter, check):
     check : callable
         Called with each scorer and the name of the parameter; returns what to use.
     """
-    is_dict, named = isinstance(given, Mapping), {}
-    if is_dict:
-        named = dict(given)
-    elif isinstance(given, list | tuple):
+    is_dict, named = isinstance(given, Mapping), given
+    if isinstance(given, list | tuple):
         named = {_name_of(scorer, parameter): scorer for scorer in given}
-    if not named or not all(isinstance(name, str) for name in named):
+    if not (isinstance(named, Mapping) and named) or not all(
+        isinstance(name, str) for name in named
+    ):
         raise ValueError(
             f"The {parameter!r} parameter must be a non-empty list of str or scorers, "
             f"or a dict from str to these. Got {given!r}."

@@ -43,7 +43,7 @@ def test_a_summary_has_means_differences_wins_and_intervals():
     assert (reverse[0]["wins"], reverse[0]["losses"]) == (0, 8)
     with pytest.raises(ValueError, match="'baseline'.*'log'"):
         made_up().summary(baseline="log")
-    with pytest.raises(ValueError, match=r"\('CP', 'ES'\). Got 'cp'"):
+    with pytest.raises(ValueError, match=r"\['CP', 'ES'\]. Got 'cp'"):
         made_up().trajectories[0].choose("brier", "cp")
     assert max(map(len, str(summary).splitlines())) < 135
     assert "penalized_brier" in str(summary)
