@@ -379,7 +379,7 @@ class StagedSearchCV(
                 "False. Got True."
             )
         if self.resume and self.checkpoint_dir is None:
-            raise ValueError("resume=True needs a checkpoint_dir.")
+            raise ValueError("resume=True requires a checkpoint_dir.")
         if self.checkpoint_dir == "":
             raise ValueError(
                 "The 'checkpoint_dir' parameter must be a folder or None. Got ''. Use "

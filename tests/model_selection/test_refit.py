@@ -7,22 +7,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import StratifiedKFold
 
 from sklearn_superior.model_selection import StagedSearchCV
-from tests.early_stopping.families import make_data
-
-CV = StratifiedKFold(3, shuffle=True, random_state=0)
-
-
-def data(kind="five", n_rows=300):
-    X, y, _, _ = make_data(kind)
-    return X[:n_rows], y[:n_rows]
-
-
-def small(**options):
-    options = {"n_estimators": 15, "max_depth": 1, "random_state": 0} | options
-    return GradientBoostingClassifier(**options)
+from tests.model_selection.searches import CV, data, small
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Parameters and stages by cross-validation, against the libraries trained directly."""
 
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
-    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -22,7 +20,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ParameterGrid,
-    StratifiedKFold,
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -47,20 +44,7 @@ from tests.early_stopping.families import (
     make_data,
     reference_stages,
 )
-
-CV = StratifiedKFold(3, shuffle=True, random_state=0)
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
-    names = [thread.name for thread in threading.enumerate()]
-    assert not [name for name in names if name.startswith("training in step")]
-
-
-def data(kind="five", n_rows=300):
-    X, y, _, _ = make_data(kind)
-    return X[:n_rows], y[:n_rows]
+from tests.model_selection.searches import CV, data, small
 
 
 def expand(y_proba, own, classes):
@@ -133,11 +117,6 @@ def test_search_is_what_the_library_gives_trained_directly(name, kind):
             expected = np.mean(scaled, axis=0, dtype=np.float64)
             assert len(search.estimators_) == 3
         assert_allclose(search.predict_proba(X_new), expected, **tolerance)
-
-
-def small(**options):
-    options = {"n_estimators": 15, "max_depth": 1, "random_state": 0} | options
-    return GradientBoostingClassifier(**options)
 
 
 def test_lightgbm_cv_finds_the_same_round():
@@ -698,7 +677,7 @@ def test_nested_use():
         ({"scoring": "nothing"}, "'scoring' parameter"),
         ({"scoring": []}, "'scoring' parameter"),
         ({"scoring": 3}, "'scoring' parameter"),
-        ({"resume": True}, "resume=True needs a checkpoint_dir"),
+        ({"resume": True}, "resume=True requires a checkpoint_dir"),
         ({"checkpoint_dir": ""}, "'checkpoint_dir' parameter"),
         ({"cv": []}, "'cv' parameter|least one fold"),
         ({"cv": [([0, 1], [1, 2])]}, "disjoint parts"),
