@@ -326,6 +326,20 @@ def test_a_fold_that_fails_is_named_and_the_others_go_on():
         )
 
 
+def test_the_default_rules_and_patience():
+    comparison = compare_stopping_rules(make_hgb(), *make_data(), cv=2)
+    assert comparison.rules == [
+        "log_loss",
+        "brier",
+        "penalized_brier",
+        "penalized_log_loss",
+        "refined_log_loss",
+        "accuracy",
+        "last",
+    ]
+    assert comparison.n_iter_no_change == 20
+
+
 def test_rules_and_targets_of_many_kinds():
     X, y = make_data()
     comparison = compare_stopping_rules(
