@@ -1,11 +1,11 @@
-"""Folds for time series, searches that see every stage, stopping rules compared."""
+"""Splits of time series, staged searches, and comparisons of stopping rules."""
 
 from sklearn_superior.model_selection._comparison import compare_stopping_rules
-from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
+from sklearn_superior.model_selection._hblock import HBlockSplit
 from sklearn_superior.model_selection._pooling import pool_comparisons
 from sklearn_superior.model_selection._search import StagedSearchCV
-from sklearn_superior.model_selection._split import HBlockSplit
+from sklearn_superior.model_selection._summary import StoppingRuleComparison
 from sklearn_superior.model_selection._trajectory import Trajectory
 from sklearn_superior.model_selection._windows import (
     Windows,

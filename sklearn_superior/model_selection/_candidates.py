@@ -1,31 +1,33 @@
-"""The candidates of a search: their settings, their training, and what is left of it.
-
-They are trained in parallel, read from disk, or fail.
-"""
+"""The candidates of a search: parameters, training, failures, and the final model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
+from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from sklearn_superior.model_selection._fold_training import train_candidate
+from sklearn_superior.model_selection._folds import train_candidate
 from sklearn_superior.model_selection._store import open_store
+from sklearn_superior.staged._scoring import StageScorer
 from sklearn_superior.staged._training import (
+    Training,
     check_n_stages,
     prepare_estimator,
     private_copy,
 )
+from sklearn_superior.utils._checks import with_mean_one
 from sklearn_superior.utils._parallel import in_parallel, picklable
 from sklearn_superior.utils._progress_bar import Meter
+from sklearn_superior.utils._sklearn_compat import take_rows
 from sklearn_superior.utils._warnings import warn
 
-# Settings
+# The loss of the final model on so many training rows shows whether it diverged.
+_N_KNOWN_ROWS = 500
 
 
 def find_settings(param_grid):
@@ -37,47 +39,44 @@ def find_settings(param_grid):
     elif isinstance(param_grid, Iterable) and not isinstance(param_grid, str):
         settings = list(param_grid)
     else:
-        settings = [param_grid]
+        settings = []
     if not settings or not all(isinstance(params, Mapping) for params in settings):
         raise ValueError(
-            "The 'param_grid' parameter must be a dict of lists, a list of these, an "
-            "iterable of at least one dict from parameters to values, or None. Got "
+            "The 'param_grid' parameter must be a dict of lists, a list of such dicts, "
+            "a non-empty iterable of dicts of parameters, or None. Got "
             f"{param_grid!r}."
         )
     return [dict(params) for params in settings]
 
 
 def _holds_grids(param_grid):
-    """Tell whether a list holds grids, or settings: dicts of single values.
+    """Whether a list holds grids, rather than settings: dicts of single values.
 
-    A tuple is a list of values in a grid, and a value in a setting.
+    A tuple is a list of values in a grid, but a single value in a setting.
     """
-    if not isinstance(param_grid, list | tuple):
-        return False
-    if not all(isinstance(params, Mapping) for params in param_grid):
+    if not isinstance(param_grid, list | tuple) or not all(
+        isinstance(params, Mapping) for params in param_grid
+    ):
         return False
     items = [item for params in param_grid for item in params.items()]
-    if any(_is_list(value) and not isinstance(value, tuple) for _, value in items):
+    tuples = [(name, value) for name, value in items if isinstance(value, tuple)]
+    if any(  # what ParameterGrid takes apart, but for tuples
+        isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | tuple)
+        for _, value in items
+    ):
         return True
-    for name, value in items:
-        if isinstance(value, tuple):
-            raise ValueError(
-                "The 'param_grid' parameter must say whether a tuple is a list of "
-                f"values or a single one. Got a list of dicts with {{{name!r}: "
-                f"{value!r}}}, which could be both. Use {{{name!r}: {list(value)!r}}} "
-                f"to try its values, {{{name!r}: [{value!r}]}} to try the tuple, with "
-                "lists for the other parameters as well; or pass the ParameterSampler "
-                "itself instead of a list of it."
-            )
+    for name, value in tuples:
+        raise ValueError(
+            "The 'param_grid' parameter is ambiguous: in a list of dicts, "
+            f"{{{name!r}: {value!r}}} could be several values or a single one. Use "
+            f"{{{name!r}: {list(value)!r}}} to try its values, {{{name!r}: "
+            f"[{value!r}]}} to try the tuple, and lists for the other parameters; or "
+            "pass a ParameterSampler itself instead of a list of its settings."
+        )
     return False
 
 
-def _is_list(value):
-    """Tell whether a value is one that `ParameterGrid` takes apart."""
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-
-
-def with_params(estimator, params):
+def _with_params(estimator, params):
     """Return a copy of an estimator with the parameters of a candidate."""
     copy = private_copy(estimator)
     if not params:
@@ -91,67 +90,43 @@ def with_params(estimator, params):
         ) from exc
 
 
-def _warn_of_budgets(estimators, settings):
-    """Warn of settings that differ in nothing but the number of stages."""
-    names: dict = {}  # by the parameters that are set: a budget has several names
+def _warn_of_budgets(estimator, settings):
+    """Warn if settings differ only in the number of stages."""
+    try:
+        name = prepare_estimator(estimator)[1].budget_name()
+    except Exception:  # training will fail, and say why
+        return
+    if isinstance(estimator, Pipeline):
+        name = f"{estimator.steps[-1][0]}__{name}"
     budgets: dict = {}
-    for estimator, params in zip(estimators, settings, strict=True):
-        if not params:
-            continue
-        key = frozenset(params)
-        if key not in names:
-            names[key] = _budget_name(estimator)
-        name = names[key]
+    for params in settings:
         if name in params:
-            others = sorted((k, repr(v)) for k, v in params.items() if k != name)
-            found = budgets.setdefault((name, *others), [])
-            if params[name] not in found:
-                found.append(params[name])
-    for (name, *_), values in budgets.items():
+            others = str(sorted((k, repr(v)) for k, v in params.items() if k != name))
+            budgets.setdefault(others, {})[str(params[name])] = None
+    for values in budgets.values():
         if len(values) > 1:
             warn(
-                f"The 'param_grid' parameter holds several values of {name}: "
-                f"{', '.join(map(str, _in_order(values)))}. StagedSearchCV chooses the "
-                "number of stages by itself, up to this budget, and a smaller budget "
-                "as a rule trains the same stages again. Give the largest value alone."
+                f"The 'param_grid' parameter has several values of {name}: "
+                f"{', '.join(values)}. StagedSearchCV chooses the number of stages by "
+                "itself, up to this budget: pass the largest value only."
             )
             return
 
 
-def _in_order(values):
-    """Return numbers in their order, and then what is none."""
-    numbers = [value for value in values if isinstance(value, Real)]
-    return sorted(numbers) + [value for value in values if not isinstance(value, Real)]
-
-
-def _budget_name(estimator):
-    """Return the parameter with the number of stages; None if training will fail."""
-    try:
-        _, stages = prepare_estimator(estimator)
-    except Exception:
-        return None
-    name = stages.budget_name()
-    is_pipeline = isinstance(estimator, Pipeline)
-    return f"{estimator.steps[-1][0]}__{name}" if is_pipeline else name
-
-
-# Training
-
-
 @dataclass
 class Finished:
-    """The candidates that were finished, one place for each.
+    """The finished candidates of a search.
 
     Parameters
     ----------
     settings : list of dict
-        Their parameters.
+        The parameters of each.
 
     estimators : list of estimator
-        The estimator with these, not fitted.
+        The estimators with these parameters, not fitted.
 
     candidates : list of Candidate or None
-        What came of each; None if it failed.
+        The results; None for candidates that failed.
     """
 
     settings: list
@@ -160,7 +135,7 @@ class Finished:
 
     @property
     def index(self):
-        """The place of the best candidate, the first one of equals."""
+        """The index of the best candidate, the first one of ties."""
         scores = [-np.inf if c is None else c.score for c in self.candidates]
         return int(np.argmax(scores))
 
@@ -171,12 +146,12 @@ class Finished:
 
 
 def run_search(search, settings, plan, callbacks):
-    """Train the candidates of a search; return those that were finished.
+    """Train the candidates of a search, or read them from disk.
 
     Parameters
     ----------
     search : StagedSearchCV
-        Its parameters say how.
+        Its parameters are used.
 
     settings : list of dict
         The parameters of each candidate.
@@ -185,39 +160,31 @@ def run_search(search, settings, plan, callbacks):
         What the candidates have in common.
 
     callbacks : Callbacks
-        Are told of each candidate when it is finished, for several may be trained at
-        once, in other processes.
+        Called when a candidate is finished, because several may be trained at once, in
+        other processes.
 
     Returns
     -------
     finished : Finished
     """
-    estimators = [with_params(search.estimator, params) for params in settings]
-    _warn_of_budgets(estimators, settings)
-    store, found, errors = None, {}, {}
-    if search.checkpoint_dir is not None:
-        store = open_store(
-            search.checkpoint_dir,
-            search.estimator,
-            settings,
-            plan,
-            resume=search.resume,
-        )
+    estimators = [_with_params(search.estimator, params) for params in settings]
+    _warn_of_budgets(estimators[0], settings)
+    store, found, errors = open_store(search, settings, plan), {}, {}
     if store is not None and search.resume:
         for number, params in enumerate(settings):
             if candidate := store.read(params):
                 _add(found, number, candidate)
     todo = [k for k in range(len(settings)) if k not in found]
     try:
-        for number, candidate, error in _outcomes(search, todo, estimators, plan):
-            if error is None:
+        for number, result in _outcomes(search, todo, estimators, plan):
+            if not isinstance(result, Exception):
                 if store is not None:
-                    store.write(settings[number], candidate)
-                _add(found, number, candidate)
+                    store.write(settings[number], result)
+                _add(found, number, result)
             elif search.error_score == "raise" or len(settings) == 1:
-                raise error
+                raise result
             else:
-                errors[number] = error
+                errors[number] = result
             callbacks.begin_stage()
             if callbacks.stage_done() and found:
                 break
@@ -228,9 +195,17 @@ def run_search(search, settings, plan, callbacks):
             f"The search was interrupted after {len(found) + len(errors)} of "
             f"{len(settings)} candidates; the best of these is kept."
         )
-    _report(errors, settings, is_all=not found, error_score=search.error_score)
-    # Those that an interrupt has left out are not in the results.
-    kept = [k for k in range(len(settings)) if k in found or k in errors]
+    if not found:
+        first = errors[min(errors)]
+        first.add_note(f"All {len(errors)} candidates failed; this was the first one.")
+        raise first
+    for number in sorted(errors):
+        warn(
+            f"The candidate {settings[number]} failed. Its score is set to "
+            f"{search.error_score}. {describe(errors[number])}",
+            FitFailedWarning,
+        )
+    kept = sorted(found | errors)  # without those left out by an interrupt
     return Finished(
         [settings[k] for k in kept],
         [estimators[k] for k in kept],
@@ -244,45 +219,44 @@ def _add(found, number, candidate):
     best = max(found, key=lambda k: (found[k].score, -k))
     for k, other in found.items():
         if k != best:
-            other.forget_models()
+            other.test_proba = other.members = None
 
 
 def _outcomes(search, todo, estimators, plan):
-    """Yield the number of each candidate, what came of it, and what went wrong."""
+    """Yield the number of each candidate, and its result or its error."""
     n_jobs = effective_n_jobs(search.n_jobs)
     n_at_once = max(1, min(n_jobs, len(todo)))
     plan.folds_at_once = min(n_jobs // n_at_once, len(plan.folds), cpu_count())
     if n_at_once * plan.folds_at_once > 1:  # they share the threads of the machine
         plan.max_threads = max(1, cpu_count() // (n_at_once * plan.folds_at_once))
-    n_jobs = 1 if n_at_once == 1 else search.n_jobs  # then folds have the cores
+    n_jobs = 1 if n_at_once == 1 else search.n_jobs  # a single one stays here
     if not (search.verbose and todo):
         tasks = [(k, estimators[k], plan) for k in todo]
         yield from in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
         return
     n_stages = {k: _count_stages(estimators[k]) for k in todo}
-    with Meter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
-        stages = _StageMeter(meter)
-        observers = (stages,) if n_at_once == 1 else ()
+    with _StageMeter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
+        observers = (meter,) if n_at_once == 1 else ()
         tasks = [(k, estimators[k], plan, observers) for k in todo]
-        for outcome in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
-            meter.advance(n_stages[outcome[0]] - stages.n_shown)  # those it did without
-            stages.n_shown = 0
-            yield outcome
+        for number, result in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
+            # Early stopping saved the rest of the stages.
+            meter.advance(n_stages[number] - meter.n_shown)
+            meter.n_shown = 0
+            yield number, result
 
 
-class _StageMeter:
-    """Shows the stages of a candidate that is trained in this process."""
+class _StageMeter(Meter):
+    """Also shows the stages of a candidate that is trained in this process."""
 
-    def __init__(self, meter):
-        self._meter, self.n_shown = meter, 0
+    n_shown = 0
 
     def begin_stage(self):
-        """Do nothing: a stage is shown when it is done."""
+        """Do nothing."""
 
     def stage_done(self, *_):
-        """Show the present stage."""
+        """Show the current stage."""
         self.n_shown += 1
-        self._meter.advance()
+        self.advance()
 
 
 def _count_stages(estimator):
@@ -294,52 +268,21 @@ def _count_stages(estimator):
 
 
 def _try_candidate(number, estimator, plan, observers=()):
-    """Return a candidate, or what went wrong."""
+    """Return the number of a candidate, and its result or its error."""
     try:
-        return number, train_candidate(estimator, plan, observers), None
+        return number, train_candidate(estimator, plan, observers)
     except Exception as exc:
-        return number, None, picklable(exc)
-
-
-def _report(errors, settings, *, is_all, error_score):
-    """Warn of candidates that failed; raise an error if all of them did."""
-    if is_all:
-        first = errors[min(errors)]
-        message = f"All {len(errors)} candidates failed. The first of them: "
-        kinds = {type(error) for error in errors.values()}
-        raise _make_error(kinds, message + describe(first)) from first
-    for number in sorted(errors):
-        warn(
-            f"The candidate {settings[number]} failed. Its score is {error_score}. "
-            f"{describe(errors[number])}",
-            FitFailedWarning,
-        )
-
-
-def _make_error(kinds, message):
-    """Return an error of the one kind; a `ValueError` if there are several."""
-    if len(kinds) == 1:
-        try:
-            error = next(iter(kinds))(message)
-            if str(error) == message:
-                return error
-        except TypeError:  # it is not made of a message alone
-            pass
-    return ValueError(message)
+        return number, picklable(exc)
 
 
 def describe(error):
-    """Return the kind of an error, its message and its notes as sentences."""
+    """Return the type of an error, its message and its notes as sentences."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error).rstrip('.')}.{notes}"
 
 
 def train_members(finished, plan):
-    """Train the best candidate once more, if its models are not there.
-
-    Those of candidates that were read from disk are not. Without a seed they come out
-    otherwise; then what is trained now counts.
-    """
+    """Train the best candidate again if it was read from disk, without its models."""
     while finished.best.members is None:
         index, before = finished.index, finished.best
         again = train_candidate(finished.estimators[index], plan)
@@ -349,8 +292,66 @@ def train_members(finished, plan):
             atol=1e-4,
         ):
             warn(
-                "The models of the folds came out otherwise when they were trained "
-                "again after resuming, and their new scores count. Set random_state "
-                "to an int for a search that can resume with refit='folds'."
+                "Retraining the fold models gave different results; the new scores are "
+                "used. Set random_state to an int to resume with refit='folds'."
             )
-        finished.candidates[index] = again
+        finished.candidates[index] = again  # which may not be the best one any more
+
+
+def train_on_all(estimator, best, plan):
+    """Train a candidate on all rows, for the chosen number of stages.
+
+    Warns if its loss on these rows is above that of the fold models on unseen rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The candidate, not fitted.
+
+    best : Candidate
+        Its results on the folds.
+
+    plan : Plan
+        Holds the data.
+
+    Returns
+    -------
+    model : estimator
+    """
+    data, is_pipeline = plan.data, isinstance(estimator, Pipeline)
+    rows = np.flatnonzero(plan.counts)
+    rows = rows[:: -(-len(rows) // _N_KNOWN_ROWS)]  # evenly spread
+    training = Training(
+        estimator,
+        # A copy, because the steps of a pipeline may work in place.
+        lambda: data.take(np.arange(len(data.y))) if is_pipeline else data,
+        {"known": lambda: take_rows(data.X, rows)},
+        plan.classes,
+    )
+    y_proba = training.train_to(best.best_iteration)["known"]
+    model, unit = training.estimator(), training.stages.unit
+    difference = training.differs(model, "known", y_proba)
+    if difference:
+        raise ValueError(
+            "The final model does not predict as it did after its last "
+            f"{unit}, but {difference}. {training.stages.known_causes}"
+        )
+    loss = _log_loss(plan, rows, y_proba)
+    folds = zip(plan.folds, best.test_proba, strict=True)
+    of_folds = max(_log_loss(plan, test, own) for (_, test), own in folds)
+    codes = np.searchsorted(plan.classes, data.y)
+    slack = 0.1 * entropy(np.bincount(codes, with_mean_one(data.sample_weight)))
+    if not loss <= 1.25 * of_folds + slack:  # also if it is NaN
+        warn(
+            f"After {best.best_iteration + 1} {unit}s, the model trained on all rows "
+            f"has a log loss of {loss:.3g} on these rows, while the fold models have "
+            f"at most {of_folds:.3g} on unseen rows: its training probably diverged. "
+            "Use refit='folds' or a smaller learning rate."
+        )
+    return model
+
+
+def _log_loss(plan, rows, y_proba):
+    data = plan.data.take(rows)
+    weight = with_mean_one(data.sample_weight)
+    return -StageScorer("log_loss", plan.classes, data.X, data.y, weight)(y_proba)

@@ -1,8 +1,7 @@
-"""Which rule picks the best model? All of them read off one training."""
+"""Compare stopping rules: all of them read off the same trainings."""
 
 import math
 import traceback
-from collections.abc import Mapping
 from functools import partial
 from time import perf_counter
 
@@ -16,12 +15,8 @@ from sklearn_superior.early_stopping._holdout import (
     validation_rows,
 )
 from sklearn_superior.metrics import scale_temperature
-from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
-from sklearn_superior.model_selection._folds import (
-    as_numbers,
-    check_folds,
-    split_in_parts,
-)
+from sklearn_superior.model_selection._folds import find_folds
+from sklearn_superior.model_selection._summary import StoppingRuleComparison
 from sklearn_superior.model_selection._trajectory import (
     Judge,
     Trajectory,
@@ -31,7 +26,6 @@ from sklearn_superior.model_selection._trajectory import (
 from sklearn_superior.staged._engine import FixedBudget, run
 from sklearn_superior.staged._scoring import (
     StageScorers,
-    align_columns,
     best_temperature,
     warn_of_class_weight,
 )
@@ -47,7 +41,7 @@ from sklearn_superior.utils._sklearn_compat import (
 from sklearn_superior.utils._warnings import warn
 
 _VALIDATION_FRACTION = 0.2
-_TIES = object()  # stands for the rule that decides between equal stages
+_TIES = object()  # the key of the scores that break ties
 
 
 @says_instead(**PATIENCE)
@@ -60,32 +54,31 @@ def compare_stopping_rules(
     cv=None,
     rules=None,
     scoring="f1_macro",
-    n_iter_no_change=10,
+    n_iter_no_change=20,
     tol=0.0,
     n_repeats=1,
     n_jobs=None,
     random_state=None,
     verbose=0,
 ):
-    """Compare scoring rules by the models that they choose.
+    """Compare scoring rules by the stages that they choose.
 
-    For each fold the estimator is trained once, to its last stage. Every rule scores
-    the validation data after each stage and chooses in two ways: the *checkpoint* (CP)
-    is the stage with the best score, *early stopping* (ES) the one with the best score
-    until the patience ran out. The test data shows how good the choice was. All rules
-    choose among the same stages, so they are compared in pairs.
+    For each fold the estimator is trained once, to its last stage. After each stage,
+    all rules score the validation data. Each rule chooses in two ways: the *checkpoint*
+    (CP) is the stage with the best score, *early stopping* (ES) the one with the best
+    score until the patience ran out. The test data shows how good the choice is. All
+    rules choose among the same stages, so they are compared in pairs.
 
-    Accuracy and F1 are often equal for many stages. Of stages with the same score, the
-    one with the best log loss on the validation data is chosen. When early stopping
-    ends does not depend on that.
+    Accuracy and F1 are often equal for many stages. Ties are broken by the log loss on
+    the validation data. They do not affect when early stopping ends.
 
     Parameters
     ----------
     estimator : estimator
-        Any that `EarlyStoppingClassifier` can train: boosting of scikit-learn, XGBoost,
-        LightGBM, CatBoost, `CNNClassifier`, anything with `partial_fit`, or a pipeline
-        that ends in one. It is trained to its last stage, whatever its own early
-        stopping says.
+        Any estimator that `EarlyStoppingClassifier` can train: boosting of
+        scikit-learn, XGBoost, LightGBM or CatBoost, `CNNClassifier`, anything with
+        `partial_fit`, or a pipeline that ends in one. It is trained to its last stage;
+        its own early stopping is ignored.
 
     X : array-like of shape (n_samples, ...)
         Data.
@@ -94,54 +87,55 @@ def compare_stopping_rules(
         Class labels.
 
     groups : array-like of shape (n_samples,), default=None
-        Groups, for the splits.
+        Groups for `cv`.
 
     cv : int, splitter, iterable or None, default=None
         The folds. `HBlockSplit` gives training, validation and test parts, and so may
-        an iterable of their rows. With others a fifth of the training part becomes the
-        validation part: whole groups if there are groups, else random samples. None is
-        5 stratified folds, which keep groups together if there are any.
+        an iterable of row indices. With other splitters, a fifth of the training part
+        is used for validation: whole groups if there are groups, otherwise random
+        samples. None means 5 stratified folds, which keep groups together if there are
+        any.
 
     rules : list, dict or None, default=None
-        Names of rules (``"brier"``, ``"log_loss"``, ``"spherical"``, and each with
-        ``"penalized_"`` before it; the first two also with ``"refined_"`` before all,
-        which is after recalibration), ``"last"`` for no choice at all, names of scorers
-        of scikit-learn (``"accuracy"``, ...), and scorers. A dict gives them other
-        names, as in ``{"kappa": scorer, "ll": "log_loss", "last": "last"}``; a scorer
-        in a list goes by the name of its function. None is the log loss and the
-        Brier score, both penalized, the refined penalized log loss, the accuracy, and
-        no choice.
+        Names of rules: ``"brier"``, ``"log_loss"``, ``"spherical"``, each optionally
+        with the prefix ``"penalized_"``; Brier and log loss also with ``"refined_"``
+        before that, which means after calibration. Also ``"last"`` to keep the last
+        stage, names of scikit-learn scorers (``"accuracy"``, ...), and scorers. A dict
+        gives them other names, as in ``{"kappa": scorer, "ll": "log_loss", "last":
+        "last"}``; in a list, a scorer has the name of its function. None means the log
+        loss and the Brier score, plain and penalized, the refined log loss, the
+        accuracy, and the last stage.
 
     scoring : str, callable, list or dict, default="f1_macro"
-        The score that really counts, or several judges, of which the first one does.
-        Names are those of `rules`; with ``"calibrated_"`` before it a judge looks at
-        the probabilities after recalibration by the temperature that is best on the
-        validation part, as in ``"calibrated_log_loss"``.
+        The score that really counts, or several judges, of which the first one counts.
+        The names are those of `rules`. With the prefix ``"calibrated_"``, as in
+        ``"calibrated_log_loss"``, a judge uses probabilities that are calibrated by the
+        best temperature for the validation data.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=20
         Patience of early stopping.
 
     tol : float, default=0.0
-        By how much a score must exceed the best one to reset the patience.
+        A score must exceed the best one by more than this to reset the patience.
 
     n_repeats : int, default=1
-        How often to train on each fold, with other seeds.
+        Number of trainings on each fold, with different random seeds.
 
     n_jobs : int or None, default=None
-        Number of trainings at once, by joblib: under
-        ``joblib.parallel_config(backend="dask")`` on a cluster.
+        Number of trainings in parallel with joblib: on a cluster, for example, under
+        ``joblib.parallel_config(backend="dask")``.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds of the estimator for each fold and repeat, and the random validation
-        parts. With None and one repeat the estimator keeps its own seed.
+        Determines the seed of the estimator for each fold and repeat, and the random
+        validation parts. With None and one repeat, the estimator keeps its own seed.
 
     verbose : int, default=0
-        With 1, show progress: a bar if tqdm is installed, else lines.
+        With 1, show progress: a bar if tqdm is installed, otherwise lines.
 
     Returns
     -------
     comparison : StoppingRuleComparison
-        Has `summary`, `to_frame`, `trajectories` and `errors`.
+        With `summary`, `to_frame`, `trajectories` and `errors`.
 
     See Also
     --------
@@ -170,26 +164,29 @@ def compare_stopping_rules(
     check_parameters("compare_stopping_rules", constraints, locals())
     scorers = find_scorers(rules)
     judges = find_judges(scoring)
-    shared = sorted(scorers.keys() & judges.keys())
-    if shared and not (_are_names(rules) and _are_names(scoring)):
+    shared = [
+        name
+        for name in sorted(scorers.keys() & judges.keys())
+        if repr(Judge(scorers[name])) != repr(judges[name])
+    ]
+    if shared:
         raise ValueError(
-            "The 'scoring' parameter must not have the names of rules, if one of both "
-            f"is a dict or holds scorers. Got {shared} in both."
+            "The 'scoring' parameter must not use the name of a rule for another "
+            f"scorer. Got {shared} in both."
         )
-    _, stages = prepare_estimator(estimator)  # an error if it has no stages
+    _, stages = prepare_estimator(estimator)  # raises an error if it has no stages
     warn_of_class_weight(stages, scorers.values())
     X, y, groups = indexable(X, y, groups)
     y, _, _ = check_target(y)
     rng = check_random_state(random_state)
     folds = _split(X, y, groups, cv, rng)
-    folds = check_folds(folds, len(y), ("training", "validation", "test"))
     seeded = random_state is not None or n_repeats > 1
     jobs = [
         (fold, repeat, rng.randint(np.iinfo(np.int32).max) if seeded else None)
         for fold in range(len(folds))
         for repeat in range(n_repeats)
     ]
-    # So many trainings at once share the threads of the machine.
+    # Trainings in parallel share the threads of the machine.
     n_at_once = min(effective_n_jobs(n_jobs), len(jobs))
     threads = None if n_at_once == 1 else max(1, cpu_count() // n_at_once)
     tasks = [
@@ -202,9 +199,12 @@ def compare_stopping_rules(
         outcomes = with_progress(outcomes, **about)
     trajectories, errors = [], []
     for trajectory, error in outcomes:
-        trajectories += [trajectory] if error is None else []
-        errors += [] if error is None else [error]
-    _report_errors(errors, n_jobs=len(jobs))
+        if error is None:
+            trajectories.append(trajectory)
+        else:
+            errors.append(error)
+    errors.sort(key=lambda error: (error["fold"], error["repeat"]))
+    _report_errors(errors, n_all=len(jobs))
     return StoppingRuleComparison(
         trajectories=sorted(trajectories, key=lambda t: (t.fold, t.repeat)),
         errors=errors,
@@ -216,57 +216,38 @@ def compare_stopping_rules(
     )
 
 
-def _are_names(scorers):
-    """Whether nothing but names of scorers is given, which mean the same everywhere."""
-    return not isinstance(scorers, Mapping) and (
-        scorers is None
-        or isinstance(scorers, str)
-        or (
-            not callable(scorers) and all(isinstance(scorer, str) for scorer in scorers)
-        )
-    )
-
-
 def _split(X, y, groups, cv, rng):
     """Return (train, validation, test) of each fold."""
     if hasattr(cv, "split_with_validation"):
-        return list(cv.split_with_validation(X, y, groups))
-    in_parts = split_in_parts(cv, X, y, groups)
-    n_parts = {len(parts) for parts in in_parts}
-    if n_parts == {3}:
-        return in_parts
-    if n_parts - {2}:
-        raise ValueError(
-            "The 'cv' parameter must give two parts in every fold (training, test) "
-            "or three (training, validation, test). Got "
-            f"{sorted(n_parts)} parts."
-        )
+        cv = cv.split_with_validation(X, y, groups)
+    folds = find_folds(cv, X, y, groups, n_parts=(2, 3))
+    if len(folds[0]) == 3:
+        return folds
     carve = None
     if groups is not None:
         carve = GroupShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=rng)
-    folds = []
-    for train, test in in_parts:
-        where = f"the training part of fold {len(folds)}"
-        train = as_numbers(train, len(y), where)
-        if carve is not None and len(np.unique(take_rows(groups, train))) < 2:
+    in_three = []
+    for train, test in folds:
+        own = None if groups is None else take_rows(groups, train)
+        if own is not None and len(np.unique(own)) < 2:
             raise ValueError(
-                "groups must leave at least two groups to train on, one of which "
-                "becomes the validation part. Use more groups, or fewer folds."
+                "groups must leave at least two groups for training, one of which is "
+                "used for validation. Use more groups or fewer folds."
             )
         fit, val = validation_rows(
             train,
             y[train],
-            None if groups is None else take_rows(groups, train),
+            own,
             split=carve,
             fraction=_VALIDATION_FRACTION,
             random_state=rng,
         )
-        folds.append((train[fit], train[val], test))
-    return folds
+        in_three.append((train[fit], train[val], test))
+    return in_three
 
 
 def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
-    """Return a trajectory, or what went wrong."""
+    """Return a trajectory and no error, or the other way round."""
     try:
         return _trace(estimator, X, y, rows, fold, repeat, *args), None
     except Exception as exc:
@@ -282,99 +263,78 @@ def _try_to_trace(estimator, X, y, rows, fold, repeat, *args):
 def _trace(estimator, X, y, rows, fold, repeat, seed, scorers, judges, threads):
     """Train once and score every stage."""
     start = perf_counter()
-    train, val, test = (np.asarray(part) for part in rows)
-    parts = {"validation": val, "test": test}
+    train, *others = rows
+    parts = dict(zip(("validation", "test"), others, strict=True))
     classes = np.unique(y)
     training = Training(
         estimator,
         lambda: Rows(take_rows(X, train), y[train]),
-        {part: partial(take_rows, X, rows) for part, rows in parts.items()},
+        {part: partial(take_rows, X, own) for part, own in parts.items()},
         classes,
         seed=seed,
         max_threads=threads,
     )
-    first = next(iter(judges))
     named = {name: Judge(scorer) for name, scorer in scorers.items() if scorer}
-    named |= {"target": judges[first]} | {k: v for k, v in judges.items() if k != first}
+    named |= dict(zip(("target", *list(judges)[1:]), judges.values(), strict=True))
+    named[_TIES] = Judge("log_loss")
+    # One pass over the probabilities of a part for all scorers, or two if some of them
+    # see calibrated probabilities.
+    score = {}
+    for flag in {judge.is_calibrated for judge in named.values()}:
+        own = {k: v.scorer for k, v in named.items() if v.is_calibrated == flag}
+        for part, part_rows in parts.items():
+            data = take_rows(X, part_rows), y[part_rows]
+            score[part, flag] = StageScorers(own, classes, *data)
     scores = {part: {name: [] for name in named} for part in parts}
-    calibrates = any(judge.is_calibrated for judge in judges.values())
-    # One pass for all that look at the same probabilities of a part.
-    scorers_of = {
-        (part, is_calibrated): {
-            k: v.scorer for k, v in named.items() if v.is_calibrated == is_calibrated
-        }
-        for part in parts
-        for is_calibrated in (False, True)
-    }
-    scorers_of["validation", False][_TIES] = "log_loss"
-    scores["validation"][_TIES] = []
-    score = {
-        (part, is_calibrated): StageScorers(
-            scorers_of[part, is_calibrated],
-            classes,
-            take_rows(X, part_rows),
-            y[part_rows],
-        )
-        for part, part_rows in parts.items()
-        for is_calibrated in (False, True)
-        if scorers_of[part, is_calibrated]
-    }
+    calibrates = ("test", True) in score
     temperatures = []
 
     def record(_, predicted):
         temperature, calibrated = np.nan, predicted
         if calibrates and all(np.isfinite(q).all() for q in predicted.values()):
-            temperature, calibrated = _calibrate(training, y[val], predicted)
+            y_val = y[parts["validation"]]
+            temperature, calibrated = _calibrate(training, y_val, predicted)
         temperatures.append(temperature)
         for (part, is_calibrated), score_part in score.items():
             seen = calibrated if is_calibrated else predicted
             for name, value in score_part(seen[part]).items():
                 scores[part][name].append(value)
-        return np.nan
+        return np.nan  # which never stops the training
 
     run([training], record, FixedBudget(math.inf), max_threads=threads)
-    tie_scores = scores["validation"].pop(_TIES)
+    validation, test = (
+        {name: np.array(values) for name, values in scores[part].items()}
+        for part in parts
+    )
+    test.pop(_TIES)
     return Trajectory(
         fold=fold,
         repeat=repeat,
         seed=seed,
-        n_rows={"train": len(train), "validation": len(val), "test": len(test)},
-        validation={name: np.array(v) for name, v in scores["validation"].items()},
-        test={name: np.array(v) for name, v in scores["test"].items()},
+        n_rows={"train": len(train)} | {part: len(own) for part, own in parts.items()},
+        tie_scores=validation.pop(_TIES),
+        validation=validation,
+        test=test,
         time=perf_counter() - start,
         n_classes=len(classes),
         temperature=np.array(temperatures) if calibrates else None,
-        tie_scores=np.array(tie_scores),
     )
 
 
 def _calibrate(training, y_val, predicted):
-    """Return the temperature that is best on the validation part, and scaled parts."""
-    classes, own_classes = training.classes, training.own_classes
-    own = np.searchsorted(classes, own_classes)
-    temperature = best_temperature(y_val, predicted["validation"][:, own], own_classes)
-    scaled = {
-        part: align_columns(
-            scale_temperature(y_proba[:, own], temperature), own_classes, classes
-        )
-        for part, y_proba in predicted.items()
-    }
+    """Return the best temperature for the validation data, and the scaled parts."""
+    is_known = np.isin(y_val, training.own_classes)  # others have probability 0
+    y_proba = predicted["validation"][is_known]
+    temperature = best_temperature(y_val[is_known], y_proba, training.classes)
+    scaled = {k: scale_temperature(q, temperature) for k, q in predicted.items()}
     return temperature, scaled
 
 
-def _report_errors(errors, n_jobs):
+def _report_errors(errors, n_all):
     """Warn of trainings that failed; raise an error if all of them did."""
-
-    def where(error):
-        return f"Fold {error['fold']}, repeat {error['repeat']}"
-
-    if n_jobs == len(errors) == 1:
-        (error,) = errors
-        raise ValueError(f"Training failed: {error['error']}") from error["exception"]
-    if len(errors) == n_jobs:
-        first = min(errors, key=lambda error: (error["fold"], error["repeat"]))
-        raise ValueError(
-            f"All {n_jobs} trainings failed. {where(first)}: {first['error']}"
-        ) from first["exception"]
-    for error in errors:
-        warn(f"{where(error)} failed and is left out: {error['error']}")
+    texts = [f"Fold {e['fold']}, repeat {e['repeat']}: {e['error']}" for e in errors]
+    if len(errors) == n_all:
+        message = f"All trainings failed. {texts[0]}"
+        raise ValueError(message) from errors[0]["exception"]
+    for text in texts:
+        warn(f"A training failed and is left out. {text}")

@@ -1,4 +1,4 @@
-"""The models of the folds as one classifier."""
+"""The average of the fold models as one classifier."""
 
 from copy import copy, deepcopy
 
@@ -14,29 +14,24 @@ from sklearn_superior.utils._probabilistic import ProbabilisticMixin
 
 
 class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator):
-    """Average of the probabilities of fitted classifiers, each of them recalibrated.
+    """Average the calibrated probabilities of fitted classifiers.
 
-    :class:`StagedSearchCV` makes it of the models of its folds, unless ``refit`` says
-    otherwise.
-    Each has seen another part of the data. A prediction takes as long as those of all
-    members together: k times that of one model for k folds.
+    :class:`StagedSearchCV` builds it from its fold models with ``refit="folds"``. Each
+    member was trained on other rows. A prediction takes as long as those of all members
+    together: with k folds, k times as long as that of one model.
 
     Parameters
     ----------
     estimators : list of estimator
-        The fitted members. They are not trained any more: `fit` does nothing, and a
-        clone is another object with the same members.
+        The fitted members. They are not trained again: `fit` does nothing, and a clone
+        shares the members.
 
     classes : array-like of shape (n_classes,), default=None
-        All classes, sorted. None: all that a member knows. A class that a member does
-        not know has probability 0 there.
-
-    member_classes : list of array-like, default=None
-        The classes of the columns of each member's probabilities. None: the `classes_`
-        of each member.
+        All classes, sorted. None means the union of the members' classes. A class that
+        a member does not know gets probability 0 from it.
 
     temperature : float, default=1.0
-        Each member's probabilities are scaled by it before the mean is taken, see
+        The probabilities of each member are scaled by it before they are averaged, see
         :func:`~sklearn_superior.metrics.scale_temperature`.
 
     Attributes
@@ -44,11 +39,14 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    feature_importances_ : ndarray of shape (n_features,)
+        The mean feature importances of the members, if they have them.
+
     n_features_in_ : int
-        Number of features, if the members have seen any.
+        Number of features seen by the members.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the members know them.
+        Names of features seen by the members, if they have any.
 
     See Also
     --------
@@ -56,8 +54,8 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
 
     Notes
     -----
-    The log loss and the Brier score are convex: those of the mean are at most the mean
-    of those of the members.
+    The log loss and the Brier score are convex: the loss of the average is at most the
+    average loss of the members.
 
     Examples
     --------
@@ -73,21 +71,18 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     array([[0.96, 0.04, 0.  ]])
     """
 
-    def __init__(
-        self, estimators, *, classes=None, member_classes=None, temperature=1.0
-    ):
+    def __init__(self, estimators, *, classes=None, temperature=1.0):
         self.estimators = estimators
         self.classes = classes
-        self.member_classes = member_classes
         self.temperature = temperature
 
     def fit(self, X=None, y=None):
-        """Check that the members are fitted; they stay as they are.
+        """Check that the members are fitted.
 
         Parameters
         ----------
         X, y : object
-            Not used.
+            Ignored, exist for API consistency.
 
         Returns
         -------
@@ -103,7 +98,8 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         return self
 
     def __sklearn_clone__(self):
-        # Its parameters are its own: a search around it must not change this object.
+        # The fitted members are shared, but not the list: a search around a clone must
+        # not change this object.
         other = copy(self)
         other.estimators = list(self.estimators)
         return other
@@ -112,17 +108,19 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         return True
 
     @property
-    def _member_classes(self):
-        if self.member_classes is None:
-            return [np.asarray(estimator.classes_) for estimator in self.estimators]
-        return [np.asarray(classes) for classes in self.member_classes]
-
-    @property
     def classes_(self):
         """The class labels."""
         if self.classes is not None:
             return np.asarray(self.classes)
-        return np.unique(np.concatenate(self._member_classes))
+        return np.unique(np.concatenate([e.classes_ for e in self.estimators]))
+
+    @property
+    def feature_importances_(self):
+        """The mean feature importances of the members, if they have them."""
+        of_members = [importances_of(estimator) for estimator in self.estimators]
+        if len({len(importances) for importances in of_members}) > 1:
+            raise AttributeError("The members have different numbers of features.")
+        return np.mean(of_members, axis=0)
 
     @property
     def n_features_in_(self):
@@ -135,7 +133,7 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         return self.estimators[0].feature_names_in_
 
     def predict_proba(self, X):
-        """Return the mean of the members' probabilities.
+        """Return the average of the probabilities of the members.
 
         Parameters
         ----------
@@ -148,10 +146,11 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         """
         self.fit()
         classes, total, dtypes = self.classes_, 0.0, []
-        for estimator, own in zip(self.estimators, self._member_classes, strict=True):
-            # Some steps of pipelines work in place: every member has rows of its own.
+        for estimator in self.estimators:
+            # The steps of a pipeline may work in place.
             is_pipeline = isinstance(estimator, Pipeline)
             y_proba = estimator.predict_proba(deepcopy(X) if is_pipeline else X)
+            own = np.asarray(estimator.classes_)
             if self.temperature != 1:
                 y_proba = scale_temperature(y_proba, self.temperature)
             dtypes.append(y_proba.dtype)
@@ -163,3 +162,12 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         if self.estimators:
             tags.input_tags = get_tags(self.estimators[0]).input_tags
         return tags
+
+
+def importances_of(model):
+    """Return the feature importances of a model, or of the last step of a pipeline."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    importances = np.asarray(last.feature_importances_)
+    if importances.ndim == 0:  # CatBoost has not computed them yet
+        importances = np.asarray(last.get_feature_importance())
+    return importances

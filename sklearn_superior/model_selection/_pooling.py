@@ -1,12 +1,12 @@
-"""Several comparisons, one for each data set, taken together."""
+"""Pool comparisons of several data sets."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from sklearn_superior.model_selection._comparison_result import Records
 from sklearn_superior.model_selection._statistics import holm, pool
-from sklearn_superior.model_selection._trajectory import SELECTIONS
+from sklearn_superior.model_selection._summary import Records
+from sklearn_superior.model_selection._trajectory import SELECTIONS, check_choice
 
 POOLED = "pooled"
 
@@ -14,9 +14,9 @@ POOLED = "pooled"
 def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None):
     """Compare rules over several data sets.
 
-    The data sets are the units: of each only the mean difference over its folds counts.
-    So the interval and the p-value are about other data sets like these, while those of
-    a single comparison are about other splits of the same data.
+    The data sets are the units: only the mean difference over the folds of each one
+    counts. The interval and the p-value are therefore about other data sets like these,
+    while those of a single comparison are about other splits of the same data.
 
     Parameters
     ----------
@@ -24,27 +24,27 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
         The comparisons, by the names of the data sets.
 
     rule : str or list of str
-        The rule, or several rules, each of which is compared with the baseline.
+        The rule, or several rules, to compare with the baseline.
 
     baseline : str
         The rule to compare with.
 
     selection : {"CP", "ES"}, default="ES"
-        Early stopping, as in a printed comparison, or the best stage of all (CP). The
-        two may differ in sign. The rows and their plot name it.
+        Early stopping, as in a printed comparison, or the best of all stages (CP). The
+        two may differ in sign.
 
     judge : str, default=None
-        The judge. None is the target.
+        The judge. None means the target.
 
     Returns
     -------
     pooled : Records
-        A list of dicts, which prints as a table: for each rule one for each data set,
-        with the interval over its folds, and one whose `dataset` is ``"pooled"``. That
-        one has the mean of the differences, its t interval, the p-value of the exact
-        sign-flip test (with random signs for more than 20 data sets), and `p_holm`, the
-        same adjusted for the number of rules by Holm's method. Data sets without a
-        finite difference are left out.
+        A list of dicts that prints as a table. For each rule, there is one row for each
+        data set, with the interval over its folds, and one whose `dataset` is
+        ``"pooled"``. The latter has the mean of the differences, its t interval, the
+        p-value of the exact sign-flip test (with random signs for more than 20 data
+        sets), and `p_holm`, the same adjusted for the number of rules by Holm's method.
+        Data sets without a finite difference are ignored.
 
     See Also
     --------
@@ -66,18 +66,15 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
     """
     if not (isinstance(comparisons, Mapping) and comparisons):
         raise ValueError(
-            "comparisons must be a dict from names of data sets to comparisons. Got "
-            f"{comparisons!r}."
+            "comparisons must be a non-empty dict from names of data sets to "
+            f"comparisons. Got {comparisons!r}."
         )
     if POOLED in comparisons:
         raise ValueError(
-            f"comparisons must not have a data set called {POOLED!r}, which is the "
-            "name of the pooled rows: give it another name."
+            f"comparisons must not have a data set named {POOLED!r}, which is reserved "
+            "for the pooled rows."
         )
-    if selection not in SELECTIONS:
-        raise ValueError(
-            f"The 'selection' parameter must be one of {SELECTIONS}. Got {selection!r}."
-        )
+    check_choice(selection, "selection", SELECTIONS)
     rules = [rule] if isinstance(rule, str) else list(rule)
     for name, comparison in comparisons.items():
         missing = [r for r in (*rules, baseline) if r not in comparison.rules]
@@ -86,27 +83,20 @@ def pool_comparisons(comparisons, *, rule, baseline, selection="ES", judge=None)
                 f"The comparison of {name!r} must have the rules {missing}. It has "
                 f"{comparison.rules}."
             )
+    options = {"baseline": baseline, "selection": selection}
     rows, totals = [], []
     for own_rule in rules:
-        names = {"rule": own_rule, "baseline": baseline, "selection": selection}
-        of_sets = [
-            {**names, "dataset": name}
-            | _difference(comparison, own_rule, baseline, selection, judge)
-            for name, comparison in comparisons.items()
-        ]
-        total = {**names, "dataset": POOLED} | pool(
-            [row["difference"] for row in of_sets]
-        )
+        differences = []
+        for name, comparison in comparisons.items():
+            summary = comparison.summary(judge=judge, **options)
+            (row,) = (row for row in summary if row["rule"] == own_rule)
+            kept = {key: row[key] for key in ("difference", "low", "high", "p_value")}
+            kept |= {"n": row["n_folds"], "p_holm": np.nan}
+            rows.append({"rule": own_rule, **options, "dataset": name, **kept})
+            differences.append(row["difference"])
+        total = {"rule": own_rule, **options, "dataset": POOLED, **pool(differences)}
         totals.append(total)
-        rows += [*of_sets, total]
+        rows.append(total)
     for total, p_holm in zip(totals, holm([t["p_value"] for t in totals]), strict=True):
         total["p_holm"] = float(p_holm)
-    return Records(row | {"p_holm": row.get("p_holm", np.nan)} for row in rows)
-
-
-def _difference(comparison, rule, baseline, selection, judge):
-    """Difference of two rules on one data set; `n` is the number of folds."""
-    summary = comparison.summary(baseline=baseline, judge=judge, selection=selection)
-    (row,) = (r for r in summary if r["rule"] == rule)
-    keys = ("difference", "low", "high", "p_value")
-    return {key: row[key] for key in keys} | {"n": row["n_folds"]}
+    return Records(rows)

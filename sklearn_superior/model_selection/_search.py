@@ -1,13 +1,10 @@
-"""Parameters and number of stages by cross-validation, then the model to use."""
+"""Search over parameters and the number of stages by cross-validation."""
 
 import math
-from collections.abc import Mapping
 from numbers import Real
-from os import PathLike
 from time import perf_counter
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import indexable
@@ -24,16 +21,19 @@ from sklearn_superior.model_selection._candidates import (
     find_settings,
     run_search,
     train_members,
-)
-from sklearn_superior.model_selection._cv_results import make_cv_results
-from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
-from sklearn_superior.model_selection._fold_training import (
-    Plan,
-    find_temperature,
-    out_of_fold,
     train_on_all,
 )
-from sklearn_superior.model_selection._folds import split_in_two
+from sklearn_superior.model_selection._cv_results import make_cv_results
+from sklearn_superior.model_selection._fold_ensemble import (
+    FoldEnsembleClassifier,
+    importances_of,
+)
+from sklearn_superior.model_selection._folds import (
+    Plan,
+    find_folds,
+    find_temperature,
+    out_of_fold,
+)
 from sklearn_superior.model_selection._trajectory import by_name
 from sklearn_superior.staged._observers import Callbacks
 from sklearn_superior.staged._scoring import (
@@ -60,41 +60,36 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-# What `scoring=None` means here. Early stopping on one part has a default of its own.
-SEARCH_SCORING = "neg_refined_penalized_log_loss"
-# The members of an ensemble of folds are scaled by the temperature of a single model to
-# this power, for the mean of members that are each calibrated is underconfident. The
-# exponent is empirical, found with five folds.
+# The mean of calibrated fold models is underconfident, so they are scaled by a power of
+# the temperature of a single model. The exponent was found by experiments with 5 folds.
 MEMBER_EXPONENT = 0.75
-# What `fit` sets without the underscore at the end.
-_STATE = ("_refit_error",)
+# What `fit` sets depending on `refit`.
+_OPTIONAL = ("best_estimator_", "estimators_", "refit_time_", "_refit_error")
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
-    "calibration": [StrOptions({"auto", "temperature"}), None],
-    "checkpoint_dir": [str, PathLike, None],
-    "resume": ["boolean"],
     "error_score": [StrOptions({"raise"}), Real],
-    "verbose": ["verbose"],
-} | {name: STOPPING_CONSTRAINTS[name] for name in ("n_iter_no_change", "tol")}
+}
+for _name in "n_iter_no_change tol calibration checkpoint_dir resume verbose".split():
+    _CONSTRAINTS[_name] = STOPPING_CONSTRAINTS[_name]
 
 
 def _has_model(search):
-    """Say why there are no predictions, if none are meant to be.
+    """Whether there is a model to predict with; raise an error that says why not.
 
-    Once it is fitted, that does not depend on the parameters of the search any more.
+    After `fit` this depends on what was fitted, not on the parameters.
     """
     if hasattr(search, "_refit_error"):
         raise AttributeError(
-            "This StagedSearchCV has no model to predict with, because its training on "
+            "This StagedSearchCV has no model to predict with, because training it on "
             f"all rows failed. {search._refit_error}"
         )
     is_fitted = hasattr(search, "cv_results_")
     if not (hasattr(search, "best_estimator_") if is_fitted else search.refit):
         raise AttributeError(
-            "This StagedSearchCV was made with refit=False, so that it has no model to "
-            "predict with. Use refit='all' or 'folds', or train an estimator with "
-            "best_params_ for best_iteration_ + 1 stages."
+            "This StagedSearchCV has no model to predict with, because of refit=False. "
+            "Use refit='all' or 'folds', or train an estimator with best_params_ for "
+            "best_iteration_ + 1 stages."
         )
     return True
 
@@ -106,163 +101,168 @@ class StagedSearchCV(
     MetaEstimatorMixin,
     BaseEstimator,
 ):
-    """Choose parameters and the number of stages by cross-validation.
+    """Search over parameters and the number of stages by cross-validation.
 
     The classifier is trained stage by stage (a tree, an epoch), all folds in lockstep.
     After each stage every fold scores its own test rows, and the mean over the folds is
-    the score of that stage. Training stops after `n_iter_no_change` stages without an
-    improvement of the mean. So each setting of the parameters is trained once, and
-    every number of stages is judged: other than in a `GridSearchCV` over
-    ``n_estimators``.
+    the score of that stage. Training stops after `n_iter_no_change` stages without
+    improvement. Each candidate is trained once, and every number of stages is
+    evaluated, unlike with a `GridSearchCV` over ``n_estimators``.
 
-    The best setting at its best stage becomes one model for use: the average of the
-    models of the folds, or a model that is trained on all rows. If the rule that
-    chooses is a refined one, as the default is, its probabilities are recalibrated by
-    the temperature that is best for the out-of-fold probabilities; see `calibration`.
+    The best candidate at its best stage becomes the final model: one model trained on
+    all rows, or the average of the fold models. If the scoring rule is refined, as
+    the default is, its probabilities are calibrated by the temperature that is best for
+    the out-of-fold probabilities; see `calibration`.
 
     Parameters
     ----------
     estimator : estimator
         A classifier that is trained in stages, or a pipeline that ends in one, as for
         :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier`. Its own
-        parameter for the number of stages is the budget. Transformers of a pipeline
-        are fitted on the training rows of each fold only.
+        number of stages is the budget. The transformers of a pipeline are fitted on the
+        training rows of each fold only.
 
     param_grid : dict, list of dict, iterable or None, default=None
-        The settings to try: a grid or a list of grids as for `GridSearchCV`, or any
-        iterable of settings such as a `ParameterSampler`. A list of dicts is one of
-        settings if all their values are single ones; with tuples it could be both, and
-        is refused. None: the estimator as it is.
+        The parameters to try: a grid or a list of grids as for `GridSearchCV`, or any
+        iterable of settings such as a `ParameterSampler`. A list of dicts whose values
+        are all single values is a list of settings; with tuples it is ambiguous and
+        raises an error. None means the estimator as it is.
 
     scoring : str, callable, list, dict or None, default=None
-        Any scorer; greater is better. None is the refined penalized log loss. Of
+        Any scorer; greater is better. None is the refined log loss. To choose by the
+        penalized Brier score, use ``scoring="neg_penalized_brier_score"``. If there are
         several, the first one chooses, and the others are evaluated at its choice.
 
     cv : int, splitter, iterable or None, default=None
-        The folds. None is 5 stratified folds, which keep groups together if there are
-        any. Rows may be in the test part of several folds, or of none.
+        The folds. None means 5 stratified folds, which keep groups together if there
+        are any. Rows may be in the test part of several folds, or of none.
 
-    refit : {"folds", "all"} or False, default="folds"
-        ``"folds"``: the models of the folds, cut back to the chosen stage, whose
-        probabilities are averaged; nothing is trained again, and a prediction takes as
-        long as those of all folds together. ``"all"``: one model, trained on all rows
-        for the chosen number of stages; use it if predictions must be fast, the model
-        small, or one model is to be looked into. False: no model.
+    refit : {"all", "folds"} or False, default="all"
+        ``"all"``: one model, trained on all rows for the chosen number of stages.
+        ``"folds"``: average the probabilities of the fold models, each cut back to the
+        chosen stage. Nothing is trained again, but predicting takes as long as with all
+        fold models together. Recommended for neural networks, where a single training
+        may diverge. False: no model.
 
     n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
 
     tol : float, default=0.0
-        By how much a score must exceed the best one to be an improvement. Absolute.
+        A score must exceed the best one by more than this to count as an improvement.
+        Absolute.
 
     calibration : {"auto", "temperature"} or None, default="auto"
-        ``"temperature"``: probabilities are recalibrated by the temperature that is
-        best for the out-of-fold probabilities. ``"auto"``: exactly if the rule that
-        chooses is a refined one. The predicted classes stay the same.
+        ``"temperature"``: calibrate probabilities by the temperature that is best for
+        the out-of-fold probabilities. ``"auto"``: only if the rule that chooses is a
+        refined one. Predicted classes do not change.
 
     n_jobs : int or None, default=None
-        Number of candidates that are trained at once, by joblib: under
-        ``joblib.parallel_config(backend="dask")`` on a cluster. If there are fewer
-        candidates, folds are trained at the same time.
+        Number of candidates to train in parallel with joblib: on a cluster, for
+        example, under ``joblib.parallel_config(backend="dask")``. With fewer candidates
+        than jobs, folds are trained in parallel.
 
     checkpoint_dir : str or path, default=None
-        Folder in which to keep the finished candidates. Each is written whole or not
-        at all: scores and out-of-fold probabilities, no models.
+        Folder for finished candidates: scores and out-of-fold probabilities, but no
+        models. Each file is written completely or not at all.
 
     resume : bool, default=False
-        Use the finished candidates in `checkpoint_dir`, to the result of a search
-        without a break. Those of another search (data, folds, estimator, scoring) are
-        an error that says what differs; the grid may have changed. With
-        ``refit="folds"`` the best candidate is trained again if it is one of them.
+        Use the finished candidates in `checkpoint_dir`; the result is that of an
+        uninterrupted search. If they belong to a different search (data, folds,
+        estimator, scoring), an error says what differs; the grid may change. With
+        ``refit="folds"`` the best candidate is trained again if it was read from disk.
 
     error_score : "raise" or float, default=nan
-        The score of a candidate that fails, with a warning, in `cv_results_`. Whatever
-        it is, such a candidate has the last rank and is never the best one.
-        ``"raise"`` raises the error. If all candidates fail, it is always raised. If
-        the training on all rows fails, with ``refit="all"``, there is a warning as
-        well, and the search is fitted without a model.
+        The score in `cv_results_` of a candidate that fails, with a warning. Such a
+        candidate always has the last rank and is never the best one. ``"raise"`` raises
+        the error, as happens in any case if all candidates fail. If training on all
+        rows fails with ``refit="all"``, there is a warning, and the search is fitted
+        without a model.
 
     verbose : int, default=0
-        With 1, show progress: a bar if tqdm is installed, else lines.
+        With 1, show progress: a bar if tqdm is installed, otherwise lines.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        With ``refit="folds"`` a :class:`FoldEnsembleClassifier`, which has the
-        temperature. With ``"all"`` the estimator that is trained on all rows; its own
-        probabilities are not recalibrated.
+        With ``refit="all"`` the estimator trained on all rows; its own probabilities
+        are not calibrated. With ``"folds"`` a :class:`FoldEnsembleClassifier`, which
+        includes the temperature.
 
     best_params_ : dict
         The parameters of the best candidate.
 
     best_index_ : int
-        Its place in `cv_results_`.
+        Its index in `cv_results_`.
 
     best_score_ : float
         Its mean score over the folds at the chosen stage.
 
     best_iteration_ : int
-        The chosen stage, from 0.
+        The chosen stage, counted from 0.
 
     n_iter_ : int
         Number of stages that were trained to find it.
 
     temperature_ : float
-        The temperature of a single model; 1.0 if none is fitted. With
-        ``refit="folds"`` the models are scaled by its power of 0.75 before their
-        probabilities are averaged, which would otherwise be too uncertain: an
-        exponent that was found by experiments with five folds.
+        The temperature of a single model; 1.0 without calibration. With
+        ``refit="folds"`` each fold model is scaled by the temperature to the power of
+        0.75, because the average of calibrated models would be underconfident. The
+        exponent was found by experiments with five folds.
 
     oof_proba_ : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities of the chosen stage, not recalibrated: the mean for
-        rows that several folds have judged, NaN for rows that none has.
+        Out-of-fold probabilities of the chosen stage, not calibrated: the mean for rows
+        in several test parts, NaN for rows in none.
 
     stage_scores_ : list of ndarray of shape (n_stages, n_folds)
-        For each candidate, the score of every stage and fold by the scorer that
-        chooses; empty for one that failed.
+        For each candidate, the scores of all stages and folds by the scorer that
+        chooses; empty for candidates that failed.
 
     cv_results_ : dict of ndarray
-        As that of `GridSearchCV`, each candidate at its own best stage, and with
-        ``"best_iteration"`` and ``"n_iter"``. As a data frame, its columns
-        ``["params", "mean_test_score", "best_iteration"]`` make a short table.
+        As in `GridSearchCV`, each candidate at its own best stage, plus
+        ``"best_iteration"`` and ``"n_iter"``. In a data frame, the columns ``["params",
+        "mean_test_score", "best_iteration"]`` make a short table.
+
+    feature_importances_ : ndarray of shape (n_features,)
+        The feature importances of the final model, if it has them; with
+        ``refit="folds"`` their mean over the fold models.
 
     estimators_ : list of estimator
-        The models of the folds, with ``refit="folds"``.
+        The fold models, with ``refit="folds"``.
 
     refit_time_ : float
-        Seconds for the model of all rows, with ``refit="all"``.
+        Seconds to train on all rows, with ``refit="all"``.
 
     n_splits_ : int
         Number of folds.
 
     scorer_ : callable or dict of callable
-        The scorer, or the scorers by their names.
+        The scorer, or the scorers by name.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
     n_features_in_ : int
-        Number of features.
+        Number of features seen during `fit`.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if `X` has names that are all strings.
+        Names of features seen during `fit`, if they are all strings.
 
     See Also
     --------
-    sklearn_superior.early_stopping.EarlyStoppingClassifier : Holds out one part.
+    sklearn_superior.early_stopping.EarlyStoppingClassifier : Uses one validation set.
     compare_stopping_rules : Which rule picks the best stage?
-    FoldEnsembleClassifier : The averaged models of the folds.
+    FoldEnsembleClassifier : The average of the fold models.
 
     Notes
     -----
-    The folds of a candidate take turns in the thread of the caller, so that each has
-    all the cores that its library wants. With `n_jobs` and fewer candidates than jobs,
-    the folds are dealt to threads. A fold that ends by itself, as AdaBoost does on a
-    perfect fit, is represented by its last stage from then on.
+    The folds of a candidate take turns in the calling thread, so each can use all
+    cores. With `n_jobs` and fewer candidates than jobs, folds are trained in several
+    threads. If a fold ends by itself, as AdaBoost does on a perfect fit, its last stage
+    stands for the later ones.
 
-    Ctrl-C ends the search at the end of the present stage. Candidates that were
-    finished are kept, with a warning. Before the first of them, and while the model for
-    use is trained, it is raised: a `checkpoint_dir` keeps what is finished.
+    Ctrl-C ends the search after the current stage. Finished candidates are kept, with a
+    warning. Before the first one is finished, and while the final model is trained, the
+    interrupt is raised; use `checkpoint_dir` to keep finished candidates.
 
     Examples
     --------
@@ -278,9 +278,7 @@ class StagedSearchCV(
     >>> search = search.fit(X, y)
     >>> search.best_params_
     {'max_depth': 1}
-    >>> [len(model.estimators_) for model in search.estimators_] == (
-    ...     5 * [search.best_iteration_ + 1]
-    ... )
+    >>> len(search.best_estimator_.estimators_) == search.best_iteration_ + 1
     True
     >>> search.oof_proba_.shape
     (178, 3)
@@ -294,7 +292,7 @@ class StagedSearchCV(
         *,
         scoring=None,
         cv=None,
-        refit="folds",
+        refit="all",
         n_iter_no_change=20,
         tol=0.0,
         calibration="auto",
@@ -320,7 +318,7 @@ class StagedSearchCV(
 
     @with_callbacks
     def fit(self, X, y, *, sample_weight=None, groups=None):
-        """Search, and make the model of the best candidate.
+        """Run the search, then fit the final model.
 
         Parameters
         ----------
@@ -331,8 +329,8 @@ class StagedSearchCV(
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. Training gets them as they are; for scores and for the
-            temperature their scale means nothing.
+            Sample weights. They are passed to training as they are; scores and the
+            temperature do not depend on their scale.
 
         groups : array-like of shape (n_samples,), default=None
             Groups for `cv`.
@@ -342,7 +340,7 @@ class StagedSearchCV(
         self : object
         """
         with all_or_nothing(self):
-            for name in ("best_estimator_", "estimators_", "refit_time_", *_STATE):
+            for name in _OPTIONAL:
                 vars(self).pop(name, None)
             self._fit(X, y, sample_weight, groups)
         return self
@@ -369,9 +367,8 @@ class StagedSearchCV(
             self._average(best)
         elif self.refit:
             self._train_on_all(estimator, best, plan)
-        callbacks.finished(
-            lambda: {k: v for k, v in vars(self).items() if k in _STATE or k[-1] == "_"}
-        )
+        fitted = [k for k in vars(self) if k.endswith("_") or k in _OPTIONAL]
+        callbacks.finished(lambda: {name: getattr(self, name) for name in fitted})
 
     def _check_parameters(self):
         params = self.get_params(deep=False)
@@ -382,39 +379,37 @@ class StagedSearchCV(
                 "False. Got True."
             )
         if self.resume and self.checkpoint_dir is None:
-            raise ValueError("resume=True needs a checkpoint_dir.")
+            raise ValueError("resume=True requires a checkpoint_dir.")
         if self.checkpoint_dir == "":
             raise ValueError(
-                "The 'checkpoint_dir' parameter must be a folder or None. Got ''; use "
-                "'.' for the present one."
+                "The 'checkpoint_dir' parameter must be a folder or None. Got ''. Use "
+                "'.' for the current folder."
             )
 
     def _make_plan(self, X, y, sample_weight, groups):
-        """Check the data, and return what all candidates have in common."""
+        """Validate the data; return what all candidates have in common."""
         if X is None:
             raise ValueError("X must be array-like. Got None.")
         self._remember_features(X, y)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         y, weight, self.classes_ = check_target(y, sample_weight)
         groups = check_groups(groups, y)
-        scorers = find_scorers(self.scoring)
         plan = Plan(
             Rows(X, y, weight),
             self.classes_,
-            split_in_two(self.cv, X, y, groups),
-            scorers,
-            {name: _requested(scorer, weight) for name, scorer in scorers.items()},
+            find_folds(self.cv, X, y, groups),
+            _find_scorers(self.scoring),
             self.n_iter_no_change,
             self.tol,
             keeps_members=self.refit == "folds",
         )
-        for name, own in plan.weights.items():  # errors before training
-            for fold, (_, test) in enumerate(plan.folds):
-                if own is not None and not own[test].any():
-                    raise ValueError(
-                        "sample_weight must be positive for a test row of every fold. "
-                        f"Got only zeros in fold {fold}."
-                    )
+        for fold, (_, test) in enumerate(plan.folds):
+            if not plan.counts[test].any():
+                raise ValueError(
+                    "sample_weight must be positive for a test row of every fold. Got "
+                    f"only zeros in fold {fold}."
+                )
+        for name in plan.scorers:  # raises errors before training
             plan.make_scorer(name, 0)
         _warn_of_missing_classes(plan)
         return plan
@@ -428,12 +423,10 @@ class StagedSearchCV(
             settings, candidates, names, n_folds, error_score
         )
         self.multimetric_ = len(names) > 1
-        self.scorer_ = (
-            dict(plan.scorers) if self.multimetric_ else plan.scorers[names[0]]
-        )
+        self.scorer_ = plan.scorers if self.multimetric_ else plan.scorers[names[0]]
         self.n_splits_ = n_folds
         self.best_index_, self.best_params_ = index, settings[index]
-        self.best_score_ = float(np.mean(best.test_scores[names[0]]))
+        self.best_score_ = float(best.score)
         self.best_iteration_ = best.best_iteration
         self.n_iter_ = len(best.stage_scores)
         self.stage_scores_ = [
@@ -446,14 +439,14 @@ class StagedSearchCV(
         start = perf_counter()
         try:
             self.best_estimator_ = train_on_all(estimator, best, plan)
-        except Exception as exc:  # what was searched for is there all the same
+        except Exception as exc:  # the results of the search are still of use
             if self.error_score == "raise":
                 raise
             self._refit_error = describe(exc)
             warn(
-                "The training of the best candidate on all rows failed, so that the "
-                f"search is fitted without a model to predict with. {describe(exc)} "
-                "Use refit='folds', or another setting.",
+                "Training the best candidate on all rows failed, so the search is "
+                f"fitted without a model to predict with. {self._refit_error} Use "
+                "refit='folds' or other parameters.",
                 FitFailedWarning,
             )
             return
@@ -466,6 +459,12 @@ class StagedSearchCV(
             classes=self.classes_,
             temperature=self.temperature_**MEMBER_EXPONENT,
         )
+
+    @property
+    def feature_importances_(self):
+        """The feature importances of the final model, if it has them."""
+        check_is_fitted(self, "best_estimator_")
+        return importances_of(self.best_estimator_)
 
     @available_if(_has_model)
     def predict_proba(self, X):
@@ -483,7 +482,7 @@ class StagedSearchCV(
         check_is_fitted(self, "best_estimator_")
         self._check_rows(X)
         y_proba = self.best_estimator_.predict_proba(X)
-        if hasattr(self, "estimators_"):  # recalibrated, and with all columns
+        if hasattr(self, "estimators_"):  # calibrated, with a column for each class
             return y_proba
         if self.temperature_ != 1:
             y_proba = scale_temperature(y_proba, self.temperature_)
@@ -495,7 +494,7 @@ class StagedSearchCV(
 
     @available_if(_has_model)
     def score(self, X, y, sample_weight=None):
-        """Return the score of the model by the scorer that has chosen.
+        """Return the score of the model by the scorer that chose it.
 
         Parameters
         ----------
@@ -517,11 +516,10 @@ class StagedSearchCV(
         scorer = self.scorer_
         if self.multimetric_:
             scorer = next(iter(scorer.values()))
-        options = {}
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, y)
-            options["sample_weight"] = with_mean_one(weight)
-        return scorer(self, X, y, **options)
+        if sample_weight is None:
+            return scorer(self, X, y)
+        weight = with_mean_one(check_weights(sample_weight, y))
+        return scorer(self, X, y, sample_weight=weight)
 
     def plot(self, ax=None, *, n_candidates=3):
         """Draw the mean scores of the best candidates over the stages.
@@ -544,45 +542,24 @@ class StagedSearchCV(
         return StagedSearchDisplay.from_search(self, n_candidates=n_candidates, ax=ax)
 
 
-def find_scorers(scoring):
-    """Return the scorers that `scoring` means by their names; the first one chooses."""
+def _find_scorers(scoring):
+    """Return the scorers by name; the first one chooses."""
     if scoring is None or isinstance(scoring, str) or callable(scoring):
-        return {"score": _check_scorer(scoring, "scoring")}
-    is_dict = isinstance(scoring, Mapping)
-    return {
-        name: _check_scorer(scorer, f"scoring[{name!r}]" if is_dict else "scoring")
-        for name, scorer in by_name(scoring, "scoring").items()
-    }
-
-
-def _check_scorer(scoring, name):
-    return check_scorer(scoring, name, default=SEARCH_SCORING)
-
-
-def _requested(scorer, weight):
-    """Return the weights, unless metadata routing says that a scorer wants none."""
-    if not (get_config()["enable_metadata_routing"] and weight is not None):
-        return weight
-    if not hasattr(scorer, "get_metadata_routing"):
-        return weight
-    request = scorer.get_metadata_routing().score.requests.get("sample_weight")
-    return None if request is False else weight
+        return {"score": check_scorer(scoring)}
+    return by_name(scoring, "scoring", check_scorer)
 
 
 def _warn_of_missing_classes(plan):
-    y, weight = plan.data.y, plan.data.sample_weight
-
-    def classes(rows):
-        return y[rows] if weight is None else y[rows][weight[rows] > 0]
-
+    y, counts = plan.data.y, plan.counts
     missing = [
-        np.setdiff1d(classes(test), classes(train)) for train, test in plan.folds
+        np.setdiff1d(y[test[counts[test]]], y[train[counts[train]]])
+        for train, test in plan.folds
     ]
     if any(map(len, missing)):
-        aside = "" if weight is None else " (rows of weight 0 do not count)"
+        aside = "" if counts.all() else " (rows of weight 0 do not count)"
         warn(
             f"The training part of {sum(len(m) > 0 for m in missing)} of "
             f"{len(missing)} folds lacks classes of its test part{aside}: "
-            f"{np.unique(np.concatenate(missing)).tolist()}. They count with "
-            f"probability 0 there{'' if weight is None else ', or nearly so'}."
+            f"{np.unique(np.concatenate(missing)).tolist()}. They get a probability of "
+            "0, or nearly so."
         )

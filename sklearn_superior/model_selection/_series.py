@@ -1,4 +1,4 @@
-"""Rows that belong to several series: which row comes where in which series."""
+"""The series that the rows of a data set belong to."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from sklearn_superior.utils._sklearn_compat import count_rows
 
 @dataclass
 class Series:
-    """Rows laid out series by series, each in the order of its rows.
+    """A layout of rows, series by series, in their original order within each.
 
-    `order` lists the rows in that layout, or is None if they already are in it.
+    `order` lists the rows in that layout; None if they already are in it.
     """
 
     names: np.ndarray  # (n_series,), in the order of the layout
@@ -20,18 +20,18 @@ class Series:
     order: np.ndarray | None  # (n_rows,)
 
     def lay_out(self, values):
-        """Put values of the rows in the order of the layout."""
+        """Reorder values of the rows to the layout."""
         return values if self.order is None else values[self.order]
 
     def name(self, number):
-        """Return the name of a series as messages show it."""
+        """Return the name of a series for messages."""
         name = self.names[number]
         if isinstance(name, np.datetime64 | np.timedelta64):
             return str(name)
         return repr(name.item() if isinstance(name, np.generic) else name)
 
     def to_row_order(self, values):
-        """Put values of the layout back in the order of the rows."""
+        """Reorder values in the layout back to the rows."""
         if self.order is None:
             return values
         in_rows = np.empty_like(values)
@@ -40,11 +40,11 @@ class Series:
 
 
 def find_series(X, groups):
-    """Lay out the rows of `X` by `groups`, or as one series if there are none."""
+    """Lay out the rows of `X` by `groups`; without groups they are one series."""
     try:
         n_rows = count_rows(X)
     except TypeError as exc:
-        message = f"X must be array-like, with rows. Got {X!r} instead."
+        message = f"X must be an array-like with rows. Got {X!r}."
         raise ValueError(message) from exc
     groups = check_groups(groups, X)
     if groups is None:
@@ -55,6 +55,6 @@ def find_series(X, groups):
     if len(starts) == len(names):  # each series is in one piece
         return Series(names[codes], lengths, None)
     if len(names) <= 1 << 16:
-        codes = codes.astype(np.uint16)  # which are sorted by counting
+        codes = codes.astype(np.uint16)  # NumPy sorts 16-bit integers in linear time
     codes = np.repeat(codes, lengths)
     return Series(names, np.bincount(codes), np.argsort(codes, kind="stable"))

@@ -2,18 +2,16 @@
 
 The folds of a cross-validation share training data, so their differences are correlated
 and the usual t interval is too narrow. The corrected resampled t of Nadeau and Bengio
-widens it by the ratio of test to training rows. Data sets do not share data: for them
-the usual t interval and the exact sign-flip test are right.
+widens it, depending on the ratio of test to training rows. Data sets do not share data,
+so the usual t interval and the exact sign-flip test are valid for them.
 """
 
 import numpy as np
 from scipy.stats import t as student_t
 
-__all__ = ["MIN_FOLDS", "corrected_t", "holm", "pool", "sign_flip"]
-
-MIN_FOLDS = 3  # fewer give no interval
+MIN_FOLDS = 3  # for an interval
 _LEVEL = 0.95
-_N_EXACT = 20  # up to so many data sets all signs are tried
+_N_EXACT = 20  # largest number of differences for which all signs are tried
 _N_RANDOM = 100_000
 
 
@@ -23,10 +21,11 @@ def corrected_t(differences, ratio=0.0):
     Parameters
     ----------
     differences : array-like of shape (n_folds,)
-        The differences; those that are not finite are left out.
+        The differences; those that are not finite are ignored.
 
     ratio : float, default=0.0
-        Ratio of test to training rows. 0 is the usual t interval, of independent units.
+        Ratio of test to training rows. 0 gives the usual t interval for independent
+        units.
 
     Returns
     -------
@@ -53,10 +52,15 @@ def corrected_t(differences, ratio=0.0):
     return mean - float(half), mean + float(half), float(p_value)
 
 
-def sign_flip(differences, random_state=0):
-    """Return the two-sided p-value of a mean if the sign of each difference is chance.
+def fold_means(values, folds):
+    """Return the mean of the values of each fold, over its repeats."""
+    return np.array([values[folds == fold].mean() for fold in np.unique(folds)])
 
-    Exact for up to 20 differences, else with 100,000 random signs.
+
+def sign_flip(differences, random_state=0):
+    """Return the two-sided p-value of the sign-flip test of a mean of differences.
+
+    Exact for up to 20 differences, otherwise with 100,000 random signs.
 
     Examples
     --------
@@ -70,22 +74,22 @@ def sign_flip(differences, random_state=0):
     n = len(differences)
     if n == 0:
         return np.nan
-    # Compared with some slack, because sums in another order differ in the last digits:
-    # those of the terms, which may be much larger than the sum.
+    # Some slack, because sums in another order differ in the last digits of the terms,
+    # which may be much larger than the sum.
     observed = abs(differences.sum()) - 1e-12 * abs(differences).sum()
     if n > _N_EXACT:
         rng = np.random.default_rng(random_state)
         signs = rng.choice([-1.0, 1.0], size=(_N_RANDOM, n))
         n_as_far = np.count_nonzero(abs(signs @ differences) >= observed)
         return (n_as_far + 1) / (_N_RANDOM + 1)
-    # The first sign need not be flipped: the other half are mirror images.
+    # The first sign stays: flipping all signs gives the same absolute sum.
     is_flipped = (np.arange(2 ** (n - 1))[:, np.newaxis] >> np.arange(n - 1)) & 1
     sums = differences[0] + (1 - 2 * is_flipped) @ differences[1:]
     return float(np.mean(abs(sums) >= observed))
 
 
 def pool(differences):
-    """Summarise independent differences, such as those of data sets.
+    """Summarize independent differences, such as those of data sets.
 
     Returns
     -------
@@ -111,7 +115,7 @@ def pool(differences):
 
 
 def holm(p_values):
-    """Return p-values that are adjusted for the number of tests by Holm's method.
+    """Return p-values adjusted for the number of tests by Holm's method.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Finished candidates of a search on disk, each written whole or not at all.
+"""Finished candidates of a search on disk, each written completely or not at all.
 
-The folder has a file that says of which search it is, and one for each candidate:
-scores, out-of-fold probabilities and times, no models. Reading runs no code, and damage
-is found by the checksums of the archives.
+The folder holds one file that identifies the search, and one file per candidate with
+scores, out-of-fold probabilities and times, but no models. Reading runs no code, and
+the checksums of the archives reveal damage.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sklearn_superior.model_selection._fold_training import Candidate
+from sklearn_superior.model_selection._folds import Candidate
 from sklearn_superior.staged._identity import (
     WITHOUT_EFFECT,
     NoStableIdentityError,
@@ -21,29 +21,61 @@ from sklearn_superior.staged._identity import (
     identify,
     stable_text,
 )
-from sklearn_superior.utils._files import remove_leftovers, write_atomically
+from sklearn_superior.utils._files import write_atomically
 from sklearn_superior.utils._warnings import warn
 
-_FORMAT = "sklearn-superior search 3"
-_ANEW = "Use another checkpoint_dir, or remove the folder to start anew."
-_ARRAYS = ("stage_scores", "fit_times", "score_times")
+_FORMAT = "sklearn-superior search 4"
+_ANEW = "Use another checkpoint_dir, or remove the folder to start over."
+_ARRAYS = ("stage_scores", "best_iteration", "fit_times", "score_times")
 
 
-def identify_search(estimator, plan):
-    """Return the identity of a search, and what of it is not stable.
+def open_store(search, settings, plan):
+    """Return the store of a search; None without a `checkpoint_dir`.
+
+    Also None, with a warning, if the search cannot be recognized in another process.
 
     Parameters
     ----------
-    estimator : estimator
-        The estimator, before the parameters of a candidate are set.
+    search : StagedSearchCV
+        Its parameters are used.
+
+    settings : list of dict
+        The parameters of all candidates.
 
     plan : Plan
-        Data, folds and scorers.
+        What the candidates have in common.
     """
+    if search.checkpoint_dir is None:
+        return None
+    identity, unstable = _identify(search.estimator, plan)
+    try:
+        for params in settings:
+            _text_of(params)
+    except NoStableIdentityError as exc:
+        unstable["param_grid"] = str(exc)
+    store = SearchStore(search.checkpoint_dir, identity, plan)
+    if not unstable:
+        store.open(resume=search.resume)
+        return store
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in unstable.items())
+    if search.resume and store.path.exists():
+        raise ValueError(
+            f"resume=True is refused: cannot check that {store.path} belongs to this "
+            f"search. {reasons}."
+        )
+    warn(
+        "This search cannot resume, so nothing is written to "
+        f"{search.checkpoint_dir}: {reasons}."
+    )
+    return None
+
+
+def _identify(estimator, plan):
+    """Return the identity of a search, and which parts of it are not stable."""
     data = plan.data
     identity, unstable = identify(
         estimator,
-        scorer=list(plan.scorers.items()),  # the first one chooses
+        scorer=list(plan.scorers.items()),  # in order: the first one chooses
         data={
             "training data": data.X,
             "training labels": data.y,
@@ -54,7 +86,8 @@ def identify_search(estimator, plan):
     identity["training and test rows of the folds"] = digest_of(
         np.concatenate([np.append(part, -1) for fold in plan.folds for part in fold])
     )
-    for name, weight in plan.weights.items():
+    for name in plan.scorers:
+        weight = plan.weight_for(name)
         if weight is not None:
             identity[f"weights of {name}"] = digest_of(weight)
     identity["n_iter_no_change of the search"] = repr(int(plan.n_iter_no_change))
@@ -62,51 +95,7 @@ def identify_search(estimator, plan):
     return identity, unstable
 
 
-def open_store(directory, estimator, settings, plan, *, resume):
-    """Return the store of a search; None with a warning if it cannot be recognised.
-
-    Parameters
-    ----------
-    directory : str or path
-        The folder. Created if it is missing.
-
-    estimator : estimator
-        The estimator of the search.
-
-    settings : list of dict
-        The parameters of all candidates.
-
-    plan : Plan
-        What the candidates have in common.
-
-    resume : bool
-        Whether the candidates that are there are to be used.
-    """
-    identity, unstable = identify_search(estimator, plan)
-    reasons = [f"{name}: {reason}" for name, reason in unstable.items()]
-    for params in settings:
-        try:
-            text_of(params)
-        except NoStableIdentityError as exc:
-            reasons.append(f"param_grid: {exc}")
-            break
-    store = SearchStore(directory, identity, plan)
-    if not reasons:
-        store.open(resume=resume)
-        return store
-    if resume and store.path.exists():
-        raise ValueError(
-            f"resume=True is refused: it cannot be checked that {store.path} belongs "
-            f"to this search. {'; '.join(reasons)}."
-        )
-    warn(
-        "This search cannot resume, so that nothing is written to "
-        f"{directory}: {'; '.join(reasons)}."
-    )
-    return None
-
-
-def text_of(params):
+def _text_of(params):
     """Return the parameters of a candidate as text, the same in every process."""
     return stable_text({name: params[name] for name in sorted(params)})
 
@@ -120,25 +109,19 @@ class SearchStore:
         The folder.
 
     identity : dict of str to str
-        Which search it is.
+        Identifies the search.
 
     plan : Plan
-        Has the sizes of what is read.
+        Folds and scorers.
     """
 
     def __init__(self, directory, identity, plan):
         self.directory, self.identity = Path(directory), identity
         self.path = self.directory / "search.json"
-        self._names = list(plan.scorers)
-        self._n_folds = len(plan.folds)
-        self._n_test = [len(test) for _, test in plan.folds]
-        self._n_classes = len(plan.classes)
-        self._has_failed = False
-        text = json.dumps(identity, sort_keys=True)
-        self._digest = hashlib.sha256(text.encode()).hexdigest()
+        self._plan, self._has_failed = plan, False
 
     def open(self, *, resume):
-        """Check that the folder is of this search, or make it so."""
+        """Check that the folder belongs to this search, or prepare it."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as exc:
@@ -146,17 +129,16 @@ class SearchStore:
                 "The 'checkpoint_dir' parameter must be a folder. Got "
                 f"{str(self.directory)!r}: {exc}"
             ) from exc
-        remove_leftovers(self.path)
         if self.path.exists():
             if resume:
                 self._check_identity()
                 return
             warn(
                 f"{self.path} and its candidates are replaced, because resume is "
-                "False. Use resume=True to resume from them, or another "
-                "checkpoint_dir to keep them."
+                "False. Use resume=True to resume, or another checkpoint_dir to keep "
+                "them."
             )
-            for path in self.directory.glob(f"candidate-{16 * '[0-9a-f]'}.npz"):
+            for path in self.directory.glob(f"candidate-{32 * '[0-9a-f]'}.npz"):
                 path.unlink(missing_ok=True)
         meta = {"format": _FORMAT, "identity": self.identity}
         self._write(self.path, json.dumps(meta, indent=1).encode())
@@ -167,78 +149,53 @@ class SearchStore:
             there = {str(k): str(v) for k, v in meta["identity"].items()}
             if meta["format"] != _FORMAT:
                 raise ValueError(f"its format is {meta['format']!r}, not {_FORMAT!r}")
-        except Exception as exc:  # whatever the damage leads to
+        except Exception as exc:  # whatever the damage causes
             raise ValueError(
-                f"{self.path} is damaged or not of a search: {exc}. {_ANEW}"
+                f"{self.path} is damaged or does not belong to a search: {exc}. {_ANEW}"
             ) from exc
         if different := differences(there, self.identity):
             hint = ""
             if "rows of the folds" in different:
-                hint = "If nothing was changed, set the random_state of cv to an int. "
+                hint = "If nothing has changed, set the random_state of cv to an int. "
             raise ValueError(
-                f"{self.path} is of a search with another estimator, other parameters, "
-                f"scoring, folds or data. What differs: {different}. {hint}{_ANEW}"
+                f"{self.path} belongs to a different search. What differs: "
+                f"{different}. {hint}{_ANEW}"
             )
 
     def _path_of(self, params):
-        digest = hashlib.sha256(text_of(params).encode()).hexdigest()[:16]
+        # The name covers the whole search, so no other candidate can have it.
+        text = json.dumps([self.identity, _text_of(params)], sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
         return self.directory / f"candidate-{digest}.npz"
 
     def read(self, params):
-        """Return a finished candidate; None if it is not there."""
-        path = self._path_of(params)
-        remove_leftovers(path)
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
+        """Return a finished candidate; None if there is none."""
+        path, plan = self._path_of(params), self._plan
+        if not path.exists():
             return None
         try:
-            return self._from_bytes(data, params)
-        except Exception as exc:  # whatever the damage leads to
+            with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            ends = np.cumsum([len(test) for _, test in plan.folds])
+            test_scores = zip(plan.scorers, arrays.pop("test_scores"), strict=True)
+            return Candidate(
+                best_iteration=int(arrays.pop("best_iteration")),
+                test_scores=dict(test_scores),
+                test_proba=np.split(arrays.pop("test_proba"), ends[:-1]),
+                **arrays,
+            )
+        except Exception as exc:  # whatever the damage causes
             raise ValueError(
-                f"{path} is damaged or not a candidate of this search: {exc}. "
-                "Remove it to train this candidate again."
+                f"{path} is damaged or not a candidate of this search: {exc}. Remove "
+                "it to train this candidate again."
             ) from exc
 
-    def _from_bytes(self, data, params):
-        with np.load(BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        meta = json.loads(arrays.pop("meta").tobytes())
-        if meta["params"] != text_of(params):
-            raise ValueError("it has other parameters")
-        if meta["search"] != self._digest:
-            raise ValueError("it is of another search")
-        test_scores = arrays.pop("test_scores")
-        n_stages = len(arrays["stage_scores"])
-        expected = {
-            "stage_scores": (n_stages, self._n_folds),
-            "test_proba": (sum(self._n_test), self._n_classes),
-            "fit_times": (self._n_folds,),
-            "score_times": (self._n_folds,),
-        }
-        shapes = {name: array.shape for name, array in arrays.items()}
-        if shapes != expected or not 0 <= meta["best_iteration"] < n_stages:
-            raise ValueError(f"its arrays have the shapes {shapes}, not {expected}")
-        ends = np.cumsum(self._n_test)[:-1]
-        return Candidate(
-            best_iteration=meta["best_iteration"],
-            test_scores=dict(zip(self._names, test_scores, strict=True)),
-            test_proba=np.split(arrays.pop("test_proba"), ends),
-            **arrays,
-        )
-
     def write(self, params, candidate):
-        """Write a finished candidate; a warning, once, if that is not possible."""
-        meta = {
-            "search": self._digest,
-            "params": text_of(params),
-            "best_iteration": candidate.best_iteration,
-        }
+        """Write a finished candidate; warn once if that is not possible."""
         buffer = BytesIO()
         np.savez(
             buffer,
-            meta=np.frombuffer(json.dumps(meta).encode(), np.uint8),
-            test_scores=np.array([candidate.test_scores[k] for k in self._names]),
+            test_scores=np.array(list(candidate.test_scores.values())),
             test_proba=np.concatenate(candidate.test_proba),
             **{name: getattr(candidate, name) for name in _ARRAYS},
         )
@@ -249,7 +206,5 @@ class SearchStore:
             write_atomically(path, data)
         except OSError as exc:
             if not self._has_failed:
-                warn(
-                    f"{path} could not be written: {exc}. The search continues without."
-                )
+                warn(f"{path} could not be written: {exc}. The search continues.")
             self._has_failed = True

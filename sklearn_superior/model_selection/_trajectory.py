@@ -1,15 +1,12 @@
-"""The scores of one training, and the scorers by which it is scored."""
+"""The scores of one training, and the scorers they come from."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
 
 from sklearn_superior.early_stopping import EarlyStopper, staged_scores
-from sklearn_superior.metrics._rules import rule_names
-from sklearn_superior.staged._scoring import check_scorer
+from sklearn_superior.staged._scoring import calibrates, check_scorer
 from sklearn_superior.utils._sklearn_compat import scorer_parts
 
 DEFAULT_RULES = (
@@ -17,15 +14,15 @@ DEFAULT_RULES = (
     "brier",
     "penalized_brier",
     "penalized_log_loss",
-    "refined_penalized_log_loss",
+    "refined_log_loss",
     "accuracy",
     "last",
 )
 SELECTIONS = ("CP", "ES")
-LAST = "last"  # the rule that makes no choice
-# Names of columns of the records that judges must not have.
+LAST = "last"  # keeps the last stage
+# Judges must not have these names, which would clash with columns of the records.
 _RESERVED = {"error", "score", "target"}
-CALIBRATED = "calibrated_"  # before the name of a judge: after recalibration
+CALIBRATED = "calibrated_"  # prefix of judges that see calibrated probabilities
 
 
 @dataclass(repr=False)
@@ -35,32 +32,31 @@ class Trajectory:
     Parameters
     ----------
     fold, repeat : int
-        Which training it is.
+        Identify the training.
 
     validation, test : dict of str to array-like
         The scores of all stages by each rule, and by ``"target"``; greater is better.
 
     seed : int, default=None
-        The seed of the estimator.
+        The random seed of the estimator.
 
     n_rows : dict, default={}
         Number of rows in ``"train"``, ``"validation"`` and ``"test"``.
 
     time : float, default=0.0
-        Seconds that it took.
+        Training time in seconds.
 
     n_classes : int, default=None
         Number of classes.
 
     temperature : array-like, default=None
-        The temperature of each stage that is best on the validation part, if a judge
-        looks at recalibrated probabilities.
+        For each stage, the temperature that is best on the validation data, if a judge
+        uses calibrated probabilities.
 
     tie_scores : array-like, default=None
-        A score of the validation part for each stage, greater is better: of stages
-        that are equal by a rule the one with the best is chosen. In
-        `compare_stopping_rules` it is the negative log loss. None: the first stage of
-        equals is chosen.
+        A score for each stage on the validation data that breaks ties; greater is
+        better. In `compare_stopping_rules` it is the negative log loss. None means that
+        the first of tied stages is chosen.
 
     Examples
     --------
@@ -89,17 +85,13 @@ class Trajectory:
             f"scored by {', '.join(self.validation) or 'nothing'}>"
         )
 
-    def choose(self, rule, selection, *, n_iter_no_change=10, tol=0.0):
+    def choose(self, rule, selection, *, n_iter_no_change=20, tol=0.0):
         """Return the stage that a rule chooses, and how many stages it has seen.
 
-        Of stages with the same score the one with the best of `tie_scores` is chosen,
-        the first one if there are none. How long early stopping goes on does not depend
-        on that.
+        Ties are broken by `tie_scores`, or else by the first stage. They do not affect
+        when early stopping ends.
         """
-        if selection not in SELECTIONS:
-            raise ValueError(
-                f"selection must be one of {SELECTIONS}. Got {selection!r}."
-            )
+        check_choice(selection, "selection", SELECTIONS)
         if rule == LAST:
             n_stages = len(self._scores("target"))
             return n_stages - 1, n_stages
@@ -117,14 +109,11 @@ class Trajectory:
         return int(tied[np.argmax(by_tie_score)]), stopper.n_iter
 
     def _scores(self, rule):
-        if rule not in self.validation:
-            raise ValueError(
-                f"There are scores of {sorted(self.validation)} only. Got {rule!r}."
-            )
+        check_choice(rule, "rule", self.validation)
         return self.validation[rule]
 
     def correlation(self, rule, *, n_iter=None):
-        """Return the correlation of a rule with the target over the validation part.
+        """Return the correlation of a rule with the target on the validation data.
 
         Parameters
         ----------
@@ -132,26 +121,22 @@ class Trajectory:
             The rule.
 
         n_iter : int, default=None
-            Number of stages to look at. None is all.
+            Number of stages to use. None means all.
 
         Returns
         -------
         r : float
-            Pearson's correlation; NaN if one of the two does not vary.
+            Pearson's correlation; NaN if one of the two is constant.
         """
         if rule == LAST:
             return np.nan
-        a, b = (
-            np.asarray(self._scores(name)[:n_iter], dtype=float)
-            for name in (rule, "target")
+        scores = np.array(
+            [self._scores(name)[:n_iter] for name in (rule, "target")], dtype=float
         )
-        is_finite = np.isfinite(a) & np.isfinite(b)
-        if is_finite.sum() < 2:
+        scores = scores[:, np.isfinite(scores).all(axis=0)]
+        if scores.shape[1] < 2 or np.any(np.ptp(scores, axis=1) == 0):
             return np.nan
-        with warnings.catch_warnings():  # scores that do not vary, or hardly
-            warnings.simplefilter("ignore", NearConstantInputWarning)
-            warnings.simplefilter("ignore", ConstantInputWarning)
-            return float(pearsonr(a[is_finite], b[is_finite]).statistic)
+        return float(np.corrcoef(scores)[0, 1])
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, rules=None, scoring="f1_macro"):
@@ -164,18 +149,18 @@ class Trajectory:
             `EarlyStoppingClassifier` of one.
 
         X, y : array-like
-            Validation data, which it was not trained on.
+            Validation data, not seen in training.
 
         rules : list of str, dict or None, default=None
             The rules, as in `compare_stopping_rules`.
 
         scoring : str or callable, default="f1_macro"
-            The score that really counts: the target.
+            The target: the score that really counts.
 
         Returns
         -------
         trajectory : Trajectory
-            With scores of the validation part only.
+            With scores on the validation data only.
         """
         scorers = {**find_scorers(rules), "target": scoring}
         scores = {
@@ -187,7 +172,7 @@ class Trajectory:
         return cls(0, 0, validation=scores, test={}, tie_scores=tie_scores)
 
     def plot(
-        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=10, tol=0.0
+        self, ax=None, *, rules=None, scoring="target", n_iter_no_change=20, tol=0.0
     ):
         """Draw the validation scores over the stages.
 
@@ -197,12 +182,12 @@ class Trajectory:
             Where to draw. If None, a new figure is made.
 
         rules : list of str, default=None
-            The rules to draw. None is all.
+            The rules to draw. None means all.
 
         scoring : str, default="target"
-            What to call the target.
+            The name of the target.
 
-        n_iter_no_change : int, default=10
+        n_iter_no_change : int, default=20
             Patience of early stopping.
 
         tol : float, default=0.0
@@ -221,116 +206,115 @@ class Trajectory:
         return display.plot(ax=ax)
 
 
-def find_scorers(rules):
-    """Return the scorers that `rules` means, by their names; None for no choice."""
-    named = by_name(DEFAULT_RULES if rules is None else rules, "rules")
-    if "target" in named:
+def check_choice(value, parameter, allowed):
+    """Raise an error if a value is not one of those allowed."""
+    if value not in list(allowed):
         raise ValueError(
-            "The 'rules' parameter must hold different names, none of them 'target'. "
-            f"Got {list(named)}."
+            f"The {parameter!r} parameter must be one of {list(allowed)}. "
+            f"Got {value!r}."
         )
-    scorers = {}
-    for name, rule in named.items():
-        if (name == LAST) != (isinstance(rule, str) and rule == LAST):
-            raise ValueError(
-                f"The 'rules' parameter must call {LAST!r} what makes no choice, and "
-                f"nothing else. Got {rule!r} by the name {name!r}."
-            )
-        where = f"rules[{name!r}]" if isinstance(rules, Mapping) else "rules"
-        scorers[name] = None if name == LAST else _find_scorer(rule, where, LAST)
-    return scorers
 
 
-def by_name(given, parameter):
-    """Return scorers, or their names, by the names that they go by."""
-    if isinstance(given, Mapping):
-        named = dict(given)
-    elif isinstance(given, list | tuple):
+def by_name(given, parameter, check):
+    """Return checked scorers by their names.
+
+    Parameters
+    ----------
+    given : list or dict
+        Scorers, or names of scorers. In a list, a scorer has the name of its function.
+
+    parameter : str
+        The name of the caller's parameter.
+
+    check : callable
+        Called with each scorer and the name of the parameter; returns what to use.
+    """
+    is_dict, named = isinstance(given, Mapping), given
+    if isinstance(given, list | tuple):
         named = {_name_of(scorer, parameter): scorer for scorer in given}
-    else:
-        named = {None: given}
-    if not named or not all(isinstance(name, str) for name in named):
+    if not (isinstance(named, Mapping) and named) or not all(
+        isinstance(name, str) for name in named
+    ):
         raise ValueError(
-            f"The {parameter!r} parameter must be a list of at least one str or "
-            f"scorer, or a dict from str to these. Got {given!r}."
+            f"The {parameter!r} parameter must be a non-empty list of str or scorers, "
+            f"or a dict from str to these. Got {given!r}."
         )
     if len(named) < len(given):
         raise ValueError(
-            f"The {parameter!r} parameter must hold different names; give a dict to "
-            f"choose them. Got {list(given)}."
+            f"The {parameter!r} parameter must have unique names; use a dict to choose "
+            f"them. Got {list(given)}."
         )
-    return named
+    return {
+        name: check(scorer, f"{parameter}[{name!r}]" if is_dict else parameter)
+        for name, scorer in named.items()
+    }
 
 
 def _name_of(scorer, parameter):
-    """Return what a scorer of a list is called: its name, or that of its function."""
-    if isinstance(scorer, str):
+    """Return the name of a scorer in a list."""
+    if isinstance(scorer, str) or not callable(scorer):
         return scorer
     parts = scorer_parts(scorer)
-    name = getattr(scorer if parts is None else parts[0], "__name__", None)
-    if callable(scorer) and (name is None or not name.isidentifier()):
+    name = getattr(scorer if parts is None else parts[0], "__name__", "")
+    if not name.isidentifier():  # a lambda, for example
         raise ValueError(
-            f"The {parameter!r} parameter must be a dict, if it holds scorers without "
-            f"names. Got {scorer!r}."
+            f"The {parameter!r} parameter must be a dict to name {scorer!r}, which has "
+            "no name of its own."
         )
-    return name if callable(scorer) else None
+    return name
 
 
-def _find_scorer(scorer, parameter, *others):
-    """Return a scorer, maybe by its name; an error names what else it might be."""
-    if not isinstance(scorer, str):
-        return check_scorer(scorer, parameter)
-    try:
-        return check_scorer(scorer)
-    except ValueError as exc:
-        known = [*rule_names(refined=bool(others)), *others]
+def find_scorers(rules):
+    """Return the scorers of `rules` by name; None for the last stage."""
+
+    def check(rule, parameter):
+        return None if rule == LAST else check_scorer(rule, parameter)
+
+    scorers = by_name(DEFAULT_RULES if rules is None else rules, "rules", check)
+    if "target" in scorers:
         raise ValueError(
-            f"The {parameter!r} parameter must hold rules among {known}, or names of "
-            f"scorers. Got {scorer!r}."
-        ) from exc
+            "The 'rules' parameter must not use the name 'target'. Got "
+            f"{list(scorers)}."
+        )
+    if any((name == LAST) != (scorer is None) for name, scorer in scorers.items()):
+        raise ValueError(
+            f"The 'rules' parameter must not rename {LAST!r} or reuse its name, which "
+            f"is reserved for keeping the last stage. Got {rules!r}."
+        )
+    return scorers
 
 
 @dataclass
 class Judge:
-    """A score that judges the chosen stages, maybe after recalibration."""
+    """A score that evaluates the chosen stages, possibly after calibration."""
 
     scorer: object
     is_calibrated: bool = False
 
 
 def find_judges(scoring):
-    """Return the judges that `scoring` means, by their names; the first one counts."""
+    """Return the judges of `scoring` by name; the first one counts."""
     if callable(scoring):
         return {"target": _find_judge(scoring, "scoring")}
-    named = by_name([scoring] if isinstance(scoring, str) else scoring, "scoring")
-    if _RESERVED & named.keys():
+    scoring = [scoring] if isinstance(scoring, str) else scoring
+    judges = by_name(scoring, "scoring", _find_judge)
+    if _RESERVED & judges.keys():
         raise ValueError(
-            "The 'scoring' parameter must hold judges by names that are not among "
-            f"{sorted(_RESERVED)}. Got {list(named)}."
+            f"The 'scoring' parameter must not use the names {sorted(_RESERVED)}. Got "
+            f"{list(judges)}."
         )
-    is_dict = isinstance(scoring, Mapping)
-    return {
-        name: _find_judge(judge, f"scoring[{name!r}]" if is_dict else "scoring")
-        for name, judge in named.items()
-    }
+    return judges
 
 
 def _find_judge(judge, parameter):
-    name = judge if isinstance(judge, str) else ""
-    try:
-        scorer = _find_scorer(name.removeprefix(CALIBRATED) or judge, parameter)
-    except ValueError as exc:
-        if not name:
-            raise
-        raise ValueError(
-            f"The {parameter!r} parameter must hold rules among {rule_names()}, or "
-            f"names of scorers, each with {CALIBRATED!r} before it or not. "
-            f"Got {name!r}."
-        ) from exc
-    if getattr(getattr(scorer, "score_function", None), "is_refined", False):
+    is_calibrated = isinstance(judge, str) and judge.startswith(CALIBRATED)
+    scorer = check_scorer(
+        judge.removeprefix(CALIBRATED) if is_calibrated else judge, parameter
+    )
+    if calibrates("auto", scorer):
         raise ValueError(
             f"The {parameter!r} parameter must not hold refined rules, which would fit "
-            f"a temperature to the test part. Got {judge!r}: use {CALIBRATED!r} "
-            "before the name of a plain rule, to take that of the validation part."
+            f"a temperature on the test data. Got {judge!r}. Use {CALIBRATED!r} before "
+            "the name of a plain rule, to use the temperature of the validation data."
         )
-    return Judge(scorer, name.startswith(CALIBRATED))
+    return Judge(scorer, is_calibrated)

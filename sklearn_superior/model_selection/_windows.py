@@ -1,4 +1,4 @@
-"""Windows that slide over series and never cross from one into another."""
+"""Sliding windows over series that never cross from one series into another."""
 
 from math import floor
 from numbers import Real
@@ -19,7 +19,6 @@ from sklearn_superior.utils._sklearn_compat import (
 )
 from sklearn_superior.utils._warnings import warn
 
-_MAX_PAIRS = 1 << 20  # of windows and labels that are held at once
 _LABEL = {"label": [StrOptions({"majority", "last", "drop"})]}
 _CONSTRAINTS = {
     "length": [integer_from(1)],
@@ -28,7 +27,7 @@ _CONSTRAINTS = {
 
 
 class Windows(NamedTuple):
-    """Windows of series, as `sliding_windows` returns them.
+    """Windows of series, as returned by `sliding_windows`.
 
     Attributes
     ----------
@@ -36,13 +35,13 @@ class Windows(NamedTuple):
         The samples.
 
     y : ndarray of shape (n_windows,) or None
-        The label of each window, if there are labels.
+        The label of each window, if labels were given.
 
     groups : ndarray of shape (n_windows,) or None
-        The series of each window, if there are groups.
+        The series of each window, if groups were given.
 
     start : ndarray of int64 of shape (n_windows,)
-        The row of the first sample of each window.
+        The row of each window's first sample.
 
     Examples
     --------
@@ -76,50 +75,50 @@ def sliding_windows(
         Number of time points in a window.
 
     overlap : float, default=0.75
-        Share of a window that the next one repeats, in [0, 1). Windows begin every
-        ``length * (1 - overlap)`` time points, rounded to the nearest integer, halves
-        up, and at least 1.
+        Share of a window that the next one repeats, in [0, 1). Windows start every
+        ``length * (1 - overlap)`` time points, rounded to the nearest integer (halves
+        up), and at least 1.
 
     groups : array-like of shape (n_timepoints,), default=None
-        The series of every time point; no window holds points of two. If None, all
-        of `X` is one series. Points of a series need not be adjacent.
+        The series of each time point; no window holds points of two series. If None,
+        `X` is one series. The points of a series need not be adjacent.
 
     label : {"majority", "last", "drop"}, default="majority"
-        The label of a window: the most frequent one (of several, the first in
-        sorted order), that of the last time point, or the only one, with windows
-        of mixed labels dropped.
+        The label of a window: the most frequent one (the first in sorted order if
+        tied), the one of the last time point, or the only one, dropping windows with
+        mixed labels.
 
     times : array-like of shape (n_timepoints,), default=None
-        The time of every time point: numbers, dates or text that sorts as time does.
-        It is used to check only: a time that steps back within a series is an error.
+        The time of each time point: numbers, dates or text that sorts chronologically.
+        Only used for validation: times must not decrease within a series.
 
     Returns
     -------
     windows : Windows
         Named tuple ``(X, y, groups, start)`` with `X` of shape (n_windows,
-        n_channels, length) and of the same dtype. `start` is the row of each
-        window's first point. `y` and `groups` are None if they were not given.
+        n_channels, length) and with the dtype of the input. `start` is the row of each
+        window's first point. `y` and `groups` are None if not given.
 
     Warns
     -----
     UserWarning
-        Names the series that are shorter than `length` and yield no window.
+        If series are shorter than `length` and yield no window.
 
     See Also
     --------
-    HBlockSplit : Folds of windows that do not leak.
-    recommended_gap : How many windows share samples with the next ones.
+    HBlockSplit : Folds of windows without leakage.
+    recommended_gap : The gap that keeps overlapping windows apart.
 
     Notes
     -----
-    What remains of a series behind the last whole window is dropped. Windows come
-    series by series: in the order of `X` where the points of each series are
-    adjacent, else in that of the sorted groups.
+    Points after the last whole window of a series are dropped. Windows are ordered by
+    series: as in `X` if the points of each series are adjacent, otherwise by sorted
+    groups.
 
     Examples
     --------
-    One series of ten time points. Windows of four that overlap by half begin at every
-    second point:
+    One series of ten time points. Windows of four points that overlap by half start at
+    every second point:
 
     >>> import numpy as np
     >>> from sklearn_superior.model_selection import sliding_windows
@@ -131,11 +130,11 @@ def sliding_windows(
            [2, 3, 4, 5],
            [4, 5, 6, 7],
            [6, 7, 8, 9]])
-    >>> windows.y  # the most frequent label of each
+    >>> windows.y  # the most frequent label of each window
     array(['rest', 'walk', 'walk', 'walk'], dtype='<U4')
 
-    Two recordings in one table: no window crosses from one into the other, and a rest
-    that is shorter than a window is dropped.
+    Two recordings in one table: no window crosses from one into the other, and points
+    left over at the end are dropped.
 
     >>> recording = np.repeat(["a", "b"], 5)
     >>> windows = sliding_windows(signal, length=4, overlap=0.5, groups=recording)
@@ -145,8 +144,8 @@ def sliding_windows(
     >>> windows.groups
     array(['a', 'b'], dtype='<U1')
 
-    Most classifiers need two dimensions: ``windows.X.reshape(len(windows.X), -1)``. The
-    folds need a gap, because windows share samples: see `HBlockSplit`.
+    Most classifiers need 2D data: ``windows.X.reshape(len(windows.X), -1)``. Since
+    windows share samples, cross-validation needs a gap: see `HBlockSplit`.
     """
     checked = check_parameters("sliding_windows", _CONSTRAINTS | _LABEL, locals())
     length = checked["length"]
@@ -158,8 +157,8 @@ def sliding_windows(
         )
     if X.dtype.kind not in "biufc":
         raise ValueError(
-            f"X must hold numbers. Got dtype {X.dtype}, as of columns with text: "
-            "drop, encode or convert them."
+            f"X must be numeric. Got dtype {X.dtype}: drop, encode or convert columns "
+            "with text."
         )
     step = _step(length, checked["overlap"])
     series = find_series(X, groups)
@@ -180,10 +179,10 @@ def sliding_windows(
 
 
 def recommended_gap(length, overlap):
-    """Return how many following windows share a sample with a window.
+    """Return how many of the following windows share samples with a window.
 
-    This is the `gap` of `HBlockSplit` with which no time point is in both the
-    training and the test windows.
+    Use it as the `gap` of `HBlockSplit`: no time point is then in both training and
+    test windows.
 
     Parameters
     ----------
@@ -211,13 +210,13 @@ def recommended_gap(length, overlap):
 
 
 def _step(length, overlap):
-    """Time points from one window to the next."""
-    # Multiples of 1e-9 are far below any step that is meant, and above rounding errors.
+    """Return the number of time points from one window to the next."""
+    # 96 * (1 - 0.9) is 9.599999999999998: rounding to 9 digits removes the error.
     return max(1, floor(round(length * (1 - overlap), 9) + 0.5))
 
 
 def _window_starts(series, length, step, *, named):
-    """First point of every window in the layout, and the series it is of."""
+    """Return the first point of each window in the layout, and its series."""
     sizes = series.sizes
     is_short = sizes < length
     if is_short.all():
@@ -229,8 +228,8 @@ def _window_starts(series, length, step, *, named):
         names = ", ".join(map(series.name, np.flatnonzero(is_short)[:10]))
         dots = ", …" if is_short.sum() > 10 else ""
         warn(
-            f"Groups that are shorter than length={length} and yield no window: "
-            f"{names}{dots}.",
+            f"These groups are shorter than length={length} and yield no window: "
+            f"{names}{dots}."
         )
     counts = np.where(is_short, 0, (sizes - length) // step + 1)
     owner = np.repeat(np.arange(len(sizes)), counts)
@@ -239,49 +238,44 @@ def _window_starts(series, length, step, *, named):
 
 
 def _check_times(times, X, series, *, named):
-    """Raise an error if time is missing or steps back within a series."""
+    """Raise an error if times are missing or decrease within a series."""
     check_consistent_length(X, times)
-    times = read_array(times, "times")
-    if times.ndim != 1:
-        raise ValueError(f"times must have one column. Got shape {times.shape}.")
-    is_missing = times != times  # as NaN and NaT are
-    if is_missing.any():
-        raise ValueError(f"times must not be missing. Row {is_missing.argmax()} is.")
-    times = series.lay_out(times)
+    times = series.lay_out(column_or_1d(read_array(times, "times")))
     ends = np.cumsum(series.sizes)[:-1]
     try:
-        steps_back = np.asarray(times[1:] < times[:-1], dtype=bool)
+        # NaN and NaT are not in order with anything.
+        in_order = np.asarray(times[1:] >= times[:-1], dtype=bool)
     except TypeError as exc:
         raise ValueError(
-            f"times must hold numbers, dates or text, all of one kind: {exc}."
+            f"times must be all numbers, all dates or all text: {exc}."
         ) from exc
-    steps_back[ends - 1] = False  # where another series begins
-    if steps_back.any():
-        place = int(steps_back.argmax())
+    in_order[ends - 1] = True  # a new series may start at an earlier time
+    if not in_order.all():
+        place = int(in_order.argmin())
         owner = np.searchsorted(ends, place, side="right")
         where = f" of group {series.name(owner)}" if named else ""
         raise ValueError(
-            f"times must not step back within a series. {times[place + 1]} follows "
-            f"{times[place]} in the rows{where}: sort X, y and groups by time first, "
-            "or give text that sorts as time does."
+            "times must not be missing or decrease within a series. Got "
+            f"{times[place + 1]} after {times[place]} in the rows{where}: sort X, y "
+            "and groups by time, or use text that sorts chronologically."
         )
 
 
 def _encode_labels(X, y, label):
-    """Distinct labels, and the number of each point's label among them."""
+    """Return the distinct labels, and the index of each point's label among them."""
     check_consistent_length(X, y)
     y = check_column(column_or_1d(read_array(y, "y")), "y")
     labels, codes = np.unique(y, return_inverse=True)
     if label != "last" and labels.dtype.kind == "f" and np.any(labels % 1):
         raise ValueError(
-            f"label={label!r} needs class labels, but y is continuous. "
+            f"label={label!r} requires class labels, but y is continuous. "
             "Use label='last'."
         )
     return labels, codes
 
 
 def _label_windows(codes, begin, length, label):
-    """Code of each window's label, and which windows to keep."""
+    """Return the code of each window's label, and which windows to keep."""
     keep_all = np.ones(len(begin), dtype=bool)
     if label == "last":
         return codes[begin + length - 1], keep_all
@@ -289,53 +283,29 @@ def _label_windows(codes, begin, length, label):
         n_changes = np.concatenate([[0], np.cumsum(codes[1:] != codes[:-1])])
         is_pure = n_changes[begin] == n_changes[begin + length - 1]
         if not is_pure.any():
-            warn(
-                f"label='drop' drops all {len(begin)} windows: each has mixed labels.",
-            )
+            warn(f"label='drop' drops all {len(begin)} windows: all have mixed labels.")
         return codes[begin], is_pure
     return _most_frequent(codes, begin, length), keep_all
 
 
 def _most_frequent(codes, begin, length):
-    """Most frequent code of each window, the least of several.
+    """Return the most frequent code of each window, the smallest one of ties.
 
-    The rows are sorted by their codes. A row that is the first of its code in a window
-    makes a pair of both, and the rest of that code in the window follows it.
+    Counting one label at a time is fast for dozens of labels and needs little memory.
     """
-    n_rows, n_codes = len(codes), int(codes.max()) + 1
-    small = codes.astype(np.uint16) if n_codes <= 1 << 16 else codes  # sorts faster
-    rows = np.argsort(small, kind="stable")
-    codes = codes[rows]
-    places = codes * n_rows + rows  # ascending
-    n_begun = np.cumsum(np.bincount(begin, minlength=n_rows))
-    end = n_begun[rows]  # the windows from `first` to `end` hold the row
-    first = np.where(rows < length, 0, n_begun[rows - length])
-    same = codes[1:] == codes[:-1]
-    first[1:] = np.maximum(first[1:], np.where(same, end[:-1], 0))
-    counts = end - first
-    best = np.zeros(len(begin), dtype=np.int64)
-    for part in _parts(counts):
-        n_pairs = counts[part]
-        place = np.repeat(part, n_pairs)
-        number = np.arange(len(place)) - np.repeat(
-            np.cumsum(n_pairs) - n_pairs, n_pairs
-        )
-        window, code = first[place] + number, codes[place]
-        behind = np.searchsorted(places, code * n_rows + begin[window] + length)
-        # The largest count wins and, of equal ones, the least code.
-        np.maximum.at(best, window, (behind - place) * n_codes + n_codes - 1 - code)
-    return n_codes - 1 - best % n_codes
-
-
-def _parts(counts):
-    """Split the places with a positive count into parts of about `_MAX_PAIRS`."""
-    places = np.flatnonzero(counts)
-    number = (np.cumsum(counts[places]) - 1) // _MAX_PAIRS
-    return np.split(places, np.flatnonzero(np.diff(number)) + 1)
+    best, most = np.zeros((2, len(begin)), dtype=np.int64)
+    n_before = np.zeros(len(codes) + 1, dtype=np.int64)
+    for code in range(codes.max() + 1):
+        np.cumsum(codes == code, out=n_before[1:])
+        count = n_before[begin + length] - n_before[begin]
+        best[count > most] = code
+        np.maximum(most, count, out=most)
+    return best
 
 
 def _take_windows(X, begin, length):
-    """Copy the windows, read from memory where a channel's samples are adjacent."""
+    """Copy the windows."""
+    # Each channel is made contiguous first: windows are then copied in long runs.
     channels = np.ascontiguousarray(X.T.reshape(-1, len(X)))
     views = np.lib.stride_tricks.sliding_window_view(channels, length, axis=1)
     return views.transpose(1, 0, 2)[begin]

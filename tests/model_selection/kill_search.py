@@ -40,7 +40,7 @@ class Logged(GradientBoostingClassifier):
 
 def scorer(estimator, X, y):
     time.sleep(Settings.pause)
-    return get_scorer("refined_penalized_log_loss")(estimator, X, y)
+    return get_scorer("refined_log_loss")(estimator, X, y)
 
 
 def search(directory, result, refit, pause):

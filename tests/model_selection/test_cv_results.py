@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 
 from sklearn_superior.model_selection._cv_results import make_cv_results
-from sklearn_superior.model_selection._fold_training import Candidate
+from sklearn_superior.model_selection._folds import Candidate
 
 
 def candidate(scores, best=0, n_iter=3):

@@ -11,9 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.metrics import scale_temperature
-from sklearn_superior.model_selection import FoldEnsembleClassifier
+from sklearn_superior.model_selection import FoldEnsembleClassifier, StagedSearchCV
+from tests.early_stopping.families import FAMILIES
 
 X, y = load_iris(return_X_y=True)
 y = np.array(["c", "a", "b"])[y]
@@ -33,15 +36,13 @@ def test_members_are_scaled_and_then_averaged(temperature):
         assert loss(y, y_proba, labels=list("abc")) <= of_members
 
 
-def test_members_that_lack_a_class_or_know_it_by_a_number():
+def test_members_that_lack_a_class():
     known = y != "b"
     small = LogisticRegression().fit(X[known], y[known])
-    coded = LogisticRegression(max_iter=500).fit(X, np.searchsorted(list("abc"), y))
-    ensemble = FoldEnsembleClassifier(
-        [small, coded], member_classes=[["a", "c"], ["a", "b", "c"]]
-    )
+    whole = LogisticRegression(max_iter=500).fit(X, y)
+    ensemble = FoldEnsembleClassifier([small, whole])
     assert ensemble.classes_.tolist() == ["a", "b", "c"]
-    expected = coded.predict_proba(X) / 2
+    expected = whole.predict_proba(X) / 2
     expected[:, [0, 2]] += small.predict_proba(X) / 2
     assert_allclose(ensemble.predict_proba(X), expected)
     wider = FoldEnsembleClassifier([small], classes=["a", "b", "c", "d"])
@@ -73,3 +74,24 @@ def test_a_clone_is_a_fitted_object_of_its_own():
     grid = GridSearchCV(ensemble, {"temperature": [0.25, 4.0]}, cv=3).fit(X, y)
     assert_array_equal(ensemble.predict_proba(X), before)
     assert grid.best_estimator_ is not ensemble
+
+
+@pytest.mark.parametrize("name", ["GradientBoosting", "CatBoost", "pipeline", "MLP"])
+def test_feature_importances(name):
+    pipeline = make_pipeline(StandardScaler(), FAMILIES["GradientBoosting"]())
+    model = pipeline if name == "pipeline" else FAMILIES[name]()
+    search = StagedSearchCV(model, cv=3, refit="folds", n_iter_no_change=3)
+    averaged = search.fit(X, y)
+    one = clone(search).set_params(refit="all").fit(X, y)
+    if name == "MLP":
+        assert not hasattr(averaged, "feature_importances_")
+        assert not hasattr(one, "feature_importances_")
+        return
+    assert averaged.feature_importances_.shape == one.feature_importances_.shape == (4,)
+    lasts = [m[-1] if name == "pipeline" else m for m in averaged.estimators_]
+    if name != "CatBoost":
+        expected = np.mean([m.feature_importances_ for m in lasts], axis=0)
+        assert_allclose(averaged.feature_importances_, expected)
+    none = clone(search).set_params(refit=False)
+    assert not hasattr(none, "feature_importances_")
+    assert not hasattr(none.fit(X, y), "feature_importances_")

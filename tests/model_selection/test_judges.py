@@ -144,17 +144,17 @@ def test_judges_by_a_dict_or_a_callable():
 @pytest.mark.parametrize(
     ("scoring", "message"),
     [
-        ([], "at least one str or scorer, or a dict .*Got"),
-        (["f1_macro", 3], "at least one str or scorer, or a dict .*Got"),
-        (["f1_macro", "f1_macro"], "different names"),
-        (["f1_macro", "nothing"], "must hold rules among .* Got 'nothing'"),
-        ("calibrated_nothing", "with 'calibrated_' before it or not.*'calibrated_noth"),
-        ("last", "must hold rules among .* Got 'last'"),
-        ({}, "at least one str or scorer"),
+        ([], "non-empty list of str or scorers, or a dict .*Got"),
+        (["f1_macro", 3], "non-empty list of str or scorers, or a dict .*Got"),
+        (["f1_macro", "f1_macro"], "unique names"),
+        (["f1_macro", "nothing"], "must be a scorer, or one of .* Got 'nothing'"),
+        ("calibrated_nothing", "must be a scorer, or one of .* Got 'nothing'"),
+        ("last", "must be a scorer, or one of .* Got 'last'"),
+        ({}, "non-empty list of str"),
         ({1: "accuracy"}, "a dict from str"),
-        ({"target": "accuracy"}, r"not among \['error', 'score', 'target'\]"),
-        ({"f1": "f1_macro", "score": "accuracy"}, "not among .*'score'"),
-        ({"brier": "accuracy"}, r"names of rules, .* Got \['brier'\] in both"),
+        ({"target": "accuracy"}, r"not use the names \['error', 'score', 'target'\]"),
+        ({"f1": "f1_macro", "score": "accuracy"}, "not use the names .*'score'"),
+        ({"brier": "accuracy"}, r"name of a rule .* Got \['brier'\] in both"),
     ],
 )
 def test_bad_judges(scoring, message):
@@ -166,11 +166,11 @@ def test_bad_judges(scoring, message):
 def test_rules_in_a_dict_keep_their_scorers():
     X, y, *_ = make_data("binary")
     rules = {"accuracy": get_scorer("neg_log_loss")}
-    with pytest.raises(ValueError, match="names of rules, .*'accuracy'"):
+    with pytest.raises(ValueError, match="name of a rule .*'accuracy'"):
         compare_stopping_rules(
             make_booster(), X, y, rules=rules, scoring=["f1_macro", "accuracy"]
         )
-    with pytest.raises(ValueError, match="'rules' parameter must call 'last'"):
+    with pytest.raises(ValueError, match="'rules' .* reserved for keeping"):
         compare_stopping_rules(make_booster(), X, y, rules={"last": "accuracy"})
 
 

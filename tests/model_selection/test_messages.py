@@ -50,7 +50,7 @@ class InOne(StratifiedKFold):
 @pytest.mark.parametrize("splitter", [InThree(3), InOne(3)])
 def test_splitters_of_another_number_of_parts(splitter):
     n_parts = 3 if isinstance(splitter, InThree) else 1
-    match = rf"'cv' parameter must give two parts.*Got \[{n_parts}\] parts"
+    match = rf"'cv' parameter must give 2 parts.*Got \[{n_parts}\] parts"
     with pytest.raises(ValueError, match=match):
         StagedSearchCV(small(), cv=splitter).fit(X, y)
     with pytest.raises(ValueError, match=match):

@@ -43,7 +43,7 @@ def test_a_path_of_nothing():
     with pytest.raises(ValueError, match="at least one training"):
         StoppingRuleComparison([], ["brier"]).penalty_path()
     trajectory = made_up(0, 3)
-    with pytest.raises(ValueError, match="needs the number of classes. Give it to"):
+    with pytest.raises(ValueError, match="requires the number of classes. Pass it to"):
         StoppingRuleComparison([trajectory], ["brier"]).penalty_path()
     trajectory.validation["brier"] = np.full(15, np.nan)
     trajectory.n_classes = 3
@@ -139,10 +139,10 @@ def test_a_path_that_lacks_something(comparison):
         ValueError, match="'rule' parameter must be one of .*'accuracy'"
     ):
         comparison.penalty_path("accuracy")
-    with pytest.raises(ValueError, match="needs the scores of 'spherical'"):
+    with pytest.raises(ValueError, match="requires the scores of 'spherical'"):
         comparison.penalty_path("spherical")
     trajectory = made_up(0, 3)
     for name in ("log_loss", "penalized_log_loss"):
         del trajectory.validation[name]
-    with pytest.raises(ValueError, match="needs the number of classes"):
+    with pytest.raises(ValueError, match="requires the number of classes"):
         StoppingRuleComparison([trajectory], ["brier"]).penalty_path()

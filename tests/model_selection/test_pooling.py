@@ -46,5 +46,5 @@ def test_the_choice_is_that_of_a_printed_comparison_and_is_named():
 
 def test_a_data_set_called_pooled_is_refused():
     comparisons = {"x": compared(0.1), "pooled": compared(0.2)}
-    with pytest.raises(ValueError, match="must not have a data set called 'pooled'"):
+    with pytest.raises(ValueError, match="must not have a data set named 'pooled'"):
         pool_comparisons(comparisons, rule="b", baseline="a")

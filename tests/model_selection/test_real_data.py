@@ -38,7 +38,7 @@ def test_random_folds_flatter_on_the_walking_data():
         X,
         y,
         groups=windows.groups,
-        cv=HBlockSplit(10, n_validation_blocks=0, n_test_blocks=2, step=2, gap=3),
+        cv=HBlockSplit(10, n_test_blocks=2, step=2, gap=3),
         **options,
     )
     print(f"random {leaking.mean():.3f}, blocks {honest.mean():.3f}")

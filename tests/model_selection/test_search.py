@@ -1,7 +1,6 @@
 """Parameters and stages by cross-validation, against the libraries trained directly."""
 
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
-    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -22,7 +20,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ParameterGrid,
-    StratifiedKFold,
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -47,20 +44,7 @@ from tests.early_stopping.families import (
     make_data,
     reference_stages,
 )
-
-CV = StratifiedKFold(3, shuffle=True, random_state=0)
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
-    names = [thread.name for thread in threading.enumerate()]
-    assert not [name for name in names if name.startswith("training in step")]
-
-
-def data(kind="five", n_rows=300):
-    X, y, _, _ = make_data(kind)
-    return X[:n_rows], y[:n_rows]
+from tests.model_selection.searches import CV, data, small
 
 
 def expand(y_proba, own, classes):
@@ -135,11 +119,6 @@ def test_search_is_what_the_library_gives_trained_directly(name, kind):
         assert_allclose(search.predict_proba(X_new), expected, **tolerance)
 
 
-def small(**options):
-    options = {"n_estimators": 15, "max_depth": 1, "random_state": 0} | options
-    return GradientBoostingClassifier(**options)
-
-
 def test_lightgbm_cv_finds_the_same_round():
     lightgbm = pytest.importorskip("lightgbm")
     X, y = data("five")
@@ -198,27 +177,28 @@ def test_xgboost_cv_finds_the_same_round():
 def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():
     X, y = data()
     search = StagedSearchCV(small(), cv=CV).fit(X, y)
-    named = get_scorer("neg_refined_penalized_log_loss")
-    same = StagedSearchCV(small(), scoring=named, cv=CV, refit="all").fit(X, y)
+    named = get_scorer("neg_refined_log_loss")
+    same = StagedSearchCV(small(), scoring=named, cv=CV, refit="folds").fit(X, y)
     assert_array_equal(search.stage_scores_[0], same.stage_scores_[0])
-    raw = same.best_estimator_.predict_proba(X)
-    assert_allclose(same.predict_proba(X), scale_temperature(raw, same.temperature_))
+    raw = search.best_estimator_.predict_proba(X)
+    expected = scale_temperature(raw, search.temperature_)
+    assert_allclose(search.predict_proba(X), expected)
+    direct = small(n_estimators=search.best_iteration_ + 1).fit(X, y)
+    assert_allclose(raw, direct.predict_proba(X))
     for found in (search, same):
-        assert found.temperature_ == fit_temperature(y, found.oof_proba_)
+        expected = fit_temperature(y, found.oof_proba_)
+        assert found.temperature_ == pytest.approx(expected)
         assert_array_equal(found.predict(X), found.best_estimator_.predict(X))
         assert_allclose(found.predict_log_proba(X), np.log(found.predict_proba(X)))
         assert found.score(X, y) == named(found, X, y)
 
 
-def test_the_default_averages_the_models_of_the_folds():
+def test_the_average_of_the_fold_models():
     pandas = pytest.importorskip("pandas")
     X, y = data()
     X = pandas.DataFrame(X).add_prefix("feature_")
-    search = StagedSearchCV(small(), {"max_depth": [1, 2]}, cv=CV)
-    assert search.refit == "folds"
-    named = clone(search).set_params(refit="folds").fit(X, y)
+    search = StagedSearchCV(small(), {"max_depth": [1, 2]}, cv=CV, refit="folds")
     y_proba = search.fit(X, y).predict_proba(X)
-    assert_array_equal(y_proba, named.predict_proba(X))
     ensemble = search.best_estimator_
     assert isinstance(ensemble, FoldEnsembleClassifier)
     assert ensemble.estimators == search.estimators_
@@ -549,7 +529,7 @@ def test_classes_that_a_fold_lacks_have_probability_zero(name, refit):
     expected = fit_temperature(
         y[known], search.oof_proba_[known], labels=search.classes_
     )
-    assert search.temperature_ == expected
+    assert search.temperature_ == pytest.approx(expected)
     y_proba = search.predict_proba(X)
     assert_allclose(y_proba.sum(axis=1), 1, rtol=1e-5)
     assert y_proba.shape == (len(X), len(search.classes_))
@@ -590,7 +570,7 @@ def test_parameters_of_steps_and_steps_themselves():
         {f"{name}__max_depth": [1, 2], "standardscaler__with_mean": [True, False]},
         {name: [SGDClassifier(loss="log_loss", max_iter=3, random_state=0)]},
     ]
-    search = StagedSearchCV(pipeline, grid, cv=CV).fit(X, y)
+    search = StagedSearchCV(pipeline, grid, cv=CV, refit="folds").fit(X, y)
     assert len(search.stage_scores_) == 5
     for model in search.estimators_:
         assert model.steps[0][0] == "standardscaler"
@@ -697,11 +677,11 @@ def test_nested_use():
         ({"scoring": "nothing"}, "'scoring' parameter"),
         ({"scoring": []}, "'scoring' parameter"),
         ({"scoring": 3}, "'scoring' parameter"),
-        ({"resume": True}, "resume=True needs a checkpoint_dir"),
+        ({"resume": True}, "resume=True requires a checkpoint_dir"),
         ({"checkpoint_dir": ""}, "'checkpoint_dir' parameter"),
         ({"cv": []}, "'cv' parameter|least one fold"),
-        ({"cv": [([0, 1], [1, 2])]}, "without common rows"),
-        ({"cv": [([0, 1], [2], [3])]}, r"two parts in every fold.*Got \[3\] parts"),
+        ({"cv": [([0, 1], [1, 2])]}, "disjoint parts"),
+        ({"cv": [([0, 1], [2], [3])]}, r"must give 2 parts.*Got \[3\] parts"),
     ],
 )
 def test_parameters_are_checked(options, message):

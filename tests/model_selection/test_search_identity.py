@@ -190,16 +190,16 @@ def test_lists_of_tokens(tmp_path):
     first = fit(tmp_path, estimator, tokens)
     again = fit(tmp_path, estimator, tokens)
     np.testing.assert_array_equal(first.predict(tokens), again.predict(tokens))
-    assert first.score(tokens, y) > -0.1
+    assert np.mean(first.predict(tokens) == y) > 0.95
     tokens[7] = [*tokens[7], "z"]
     assert_refused(tmp_path, "training data", estimator, tokens)
 
 
 class Thing:
-    """Has a text that is another one in every process."""
+    """Holds a generator, which cannot be compared."""
 
     def __init__(self, value):
-        self.value, self.__dict__["own"] = value, iter([])
+        self.value, self.own = value, (k for k in ())
 
 
 def values_of(things):

@@ -181,7 +181,7 @@ def test_pooled_over_data_sets():
 def test_bad_pools():
     comparison = comparison_of([0.1, 0.2, 0.3])
     for bad in ({}, [comparison]):
-        with pytest.raises(ValueError, match="comparisons must be a dict"):
+        with pytest.raises(ValueError, match="comparisons must be a non-empty dict"):
             pool_comparisons(bad, rule="b", baseline="a")
     with pytest.raises(ValueError, match=r"comparison of 'x' must have .*\['c'\]"):
         pool_comparisons({"x": comparison}, rule="c", baseline="a")

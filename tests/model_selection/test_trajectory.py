@@ -97,14 +97,17 @@ def test_scorers_in_a_list_go_by_the_names_of_their_functions():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"last": "accuracy"}, "call 'last' what makes no choice, and nothing else"),
-        ({"none": "last"}, "call 'last' what makes no choice.*by the name 'none'"),
-        ({"ll": "logloss"}, r"rules\['ll'\].*must hold rules among.*Got 'logloss'"),
-        ([lambda *args: 0.0], "must be a dict, if it holds scorers without names"),
-        ([KAPPA, KAPPA], "different names; give a dict"),
+        ({"last": "accuracy"}, "'last' .*reserved for keeping the last stage"),
+        ({"none": "last"}, "'last' .*reserved.*Got {'none': 'last'}"),
+        (
+            {"ll": "logloss"},
+            r"rules\['ll'\].*must be a scorer.*Got 'logloss'",
+        ),
+        ([lambda *args: 0.0], "must be a dict to name .*no name of its own"),
+        ([KAPPA, KAPPA], "unique names; use a dict"),
         (
             [make_scorer(f1_score, average=a) for a in ("micro", "macro")],
-            "different names; give a dict",
+            "unique names; use a dict",
         ),
     ],
 )

@@ -34,7 +34,16 @@ IRIS = load_iris(return_X_y=True)
 
 
 def reference_folds(
-    n_rows, groups, n_blocks, n_val, n_test, step, circular, gap, past_only
+    n_rows,
+    groups,
+    n_blocks,
+    n_val,
+    n_test,
+    step,
+    circular,
+    gap,
+    past_only,
+    validates=True,
 ):
     """All folds as lists of rows, one row after the other, in plain Python."""
     groups = [0] * n_rows if groups is None else list(groups)
@@ -54,6 +63,9 @@ def reference_folds(
     for start in starts:
         val_blocks = {(start + k) % n_blocks for k in range(n_val)}
         test_blocks = {(start + n_val + k) % n_blocks for k in range(n_test)}
+        first_judged = start
+        if not validates:  # these blocks train
+            val_blocks, first_judged = set(), start + n_val
         train, val, test = [], [], []
         for rows in members.values():
             for place, row in enumerate(rows):
@@ -64,7 +76,7 @@ def reference_folds(
                 elif block_of[row] in val_blocks:
                     if not near_blocks & test_blocks:
                         val.append(row)
-                elif past_only and block_of[row] > start:
+                elif past_only and block_of[row] > first_judged:
                     continue
                 elif not near_blocks & (test_blocks | val_blocks):
                     train.append(row)
@@ -111,16 +123,13 @@ def test_folds_equal_the_reference(problem):
     n_val = options["n_validation_blocks"]
     if any(not train or (n_val and not val) for train, val, _ in expected):
         with pytest.raises(ValueError, match=r"gap=\d leaves no (train|valid).* row"):
-            next(cv.split(X, groups=groups))
+            list(cv.split_with_validation(X, groups=groups))
         return
     folds = list(cv.split_with_validation(X, groups=groups))
     for fold, reference in zip(folds, expected, strict=True):
         for part, rows in zip(fold, reference, strict=True):
             assert part.dtype == np.int64
             assert_array_equal(part, rows)
-    for (train, test), fold in zip(cv.split(X, groups=groups), folds, strict=True):
-        assert_array_equal(train, fold[0])
-        assert_array_equal(test, fold[2])
     if n_val:
         tuning = HBlockSplit(**options, evaluate_on="validation")
         for (train, val), fold in zip(
@@ -128,6 +137,51 @@ def test_folds_equal_the_reference(problem):
         ):
             assert_array_equal(train, fold[0])
             assert_array_equal(val, fold[1])
+
+
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
+@given(problem=problems())
+def test_split_trains_on_all_rows_outside_of_the_gap(problem):
+    n_rows, groups, options = problem
+    cv, X = HBlockSplit(**options), np.zeros((n_rows, 2))
+    expected = reference_folds(n_rows, groups, *options.values(), validates=False)
+    if not all(train for train, _, _ in expected):
+        with pytest.raises(ValueError, match=r"gap=\d leaves no training row"):
+            list(cv.split(X, groups=groups))
+        return
+    for (train, test), reference in zip(
+        cv.split(X, groups=groups), expected, strict=True
+    ):
+        assert train.dtype == test.dtype == np.int64
+        assert_array_equal(train, reference[0])
+        assert_array_equal(test, reference[2])
+
+
+@pytest.mark.filterwarnings("ignore:gap=. leaves no training row of . of . groups")
+@given(problem=problems())
+def test_split_adds_the_validation_rows_to_training(problem):
+    """Both splits have the same test rows; with no gap, nothing else is lost."""
+    n_rows, groups, options = problem
+    cv, X = HBlockSplit(**options), np.zeros(n_rows)
+    try:
+        in_three = list(cv.split_with_validation(X, groups=groups))
+    except ValueError:
+        return
+    for (train, val, test), (more, same) in zip(
+        in_three, cv.split(X, groups=groups), strict=True
+    ):
+        assert_array_equal(same, test)
+        together = np.union1d(train, val)
+        assert np.isin(together, more).all()
+        assert not np.isin(more, test).any()
+        if options["gap"] == 0:
+            assert_array_equal(more, together)
+
+
+def test_split_leaves_out_the_gap_only():
+    sizes = [len(train) for train, _ in HBlockSplit(5, gap=3).split(np.zeros(100))]
+    # 80 rows but for the gaps; the last two test parts are at an end of the series.
+    assert sizes == [74, 74, 74, 77, 77]
 
 
 @given(problem=problems())
@@ -313,7 +367,7 @@ def test_partitioning_step_suits_cross_val_predict():
         ),
         (
             {"n_validation_blocks": 0, "evaluate_on": "validation"},
-            "evaluate_on='validation' needs validation blocks, but n_validation_b.* 0",
+            "evaluate_on='validation' requires validation blocks, but n_valid.*=0",
         ),
     ],
 )
@@ -347,9 +401,9 @@ def test_bad_parameters_are_reported(options, message):
             pd.Series(["a"] * 10 + [pd.NA] * 10, dtype="string"),
             "groups must .* missing",
         ),
-        (None, None, "X must be array-like, .* Got None"),
-        (20, None, "X must be array-like, with rows. Got 20 instead"),
-        (np.float64(1), None, r"X must be array-like, with rows. Got np.float64\(1"),
+        (None, None, "X must be an array-like with rows. Got None"),
+        (20, None, "X must be an array-like with rows. Got 20"),
+        (np.float64(1), None, r"X must be an array-like with rows. Got np.float64\(1"),
     ],
 )
 def test_bad_data_is_reported(X, groups, message):
@@ -359,10 +413,10 @@ def test_bad_data_is_reported(X, groups, message):
 
 def test_a_gap_that_empties_a_part_says_so():
     X = np.zeros(20)
-    with pytest.raises(ValueError, match="gap=20 leaves no validation row in fold 0"):
-        next(HBlockSplit(10, gap=20).split(X))
+    with pytest.raises(ValueError, match="gap=4 leaves no validation row in fold 0"):
+        next(HBlockSplit(10, gap=4).split_with_validation(X))
     cv = HBlockSplit(4, n_validation_blocks=0, n_test_blocks=3, gap=5)
-    message = "gap=5 leaves no training row in fold 0, where 20 rows are in n_blocks=4"
+    message = "gap=5 leaves no training row in fold 0, with 20 rows and n_blocks=4"
     with pytest.raises(ValueError, match=message):
         next(cv.split(X))
 
@@ -371,7 +425,7 @@ def test_a_gap_that_takes_a_whole_series_out_of_training_warns():
     groups = np.repeat(["long", "short"], [280, 20])
     message = "gap=8 leaves no training row of 1 of 2 groups in fold .* 'short'"
     with pytest.warns(UserWarning, match=message) as caught:
-        next(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
+        list(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
     assert [w.filename for w in caught] == [__file__]
 
 
@@ -426,7 +480,7 @@ def test_groups_of_text_are_named_in_errors_and_warnings(convert):
         next(HBlockSplit(10).split(np.zeros(36), groups=groups))
     groups = convert(["long"] * 280 + ["short"] * 20)
     with pytest.warns(UserWarning, match="1 of 2 groups in fold .* 'short'"):
-        next(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
+        list(HBlockSplit(10, gap=8).split(np.zeros(300), groups=groups))
 
 
 @pytest.mark.parametrize(
