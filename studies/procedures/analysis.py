@@ -130,7 +130,7 @@ def get_way(record, way, score):
 
 
 def log_ratio(way, baseline, score="log_loss"):
-    """Return the measure: 100 times the logarithm of a ratio of losses, about %."""
+    """Return the measure: log points, 100 times the logarithm of a ratio of losses."""
 
     def measure(record):
         ours, other = (get_way(record, name, score) for name in (way, baseline))
@@ -381,7 +381,7 @@ def five_results(plan, records, is_out=None):
 
     It has the name, the number of units (`n`), the `difference` with its interval
     (`low`, `high`), `p`, `p_adjusted` by Holm's method, and whether it `holds`. For
-    differences in per cent `nats` has the same in nats.
+    differences in log points `nats` has the same in nats.
     """
     study = records if isinstance(records, Study) else Study(plan, records)
     results = []
