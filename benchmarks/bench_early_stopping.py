@@ -190,7 +190,15 @@ def comparison():
     train, val, _ = parts
 
     def compare(rules, scoring="f1_macro"):
-        compare_stopping_rules(model, X, y, cv=[parts], rules=rules, scoring=scoring)
+        compare_stopping_rules(
+            model,
+            X,
+            y,
+            cv=[parts],
+            rules=rules,
+            scoring=scoring,
+            n_iter_no_change=NEVER,
+        )
 
     def fit():
         one.fit(X[train], y[train], X_val=X[val], y_val=y[val])

@@ -5,7 +5,8 @@ the test part, so that any rule can choose among them; and what comes out of the
 procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
 of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
 
-The records that are committed were made with version 0.1.0.
+The committed records were made with version 0.1.0. Its temperatures could be below 1,
+those of later versions are not.
 """
 
 import tempfile
@@ -219,7 +220,7 @@ class _Training:
         ways, start = {}, process_time()
         with tempfile.TemporaryDirectory() as folder:
             options = {"checkpoint_dir": folder, "cv": self._cv(5)}
-            search = StagedSearchCV(self.estimator, refit="folds", **options)
+            search = StagedSearchCV(self.estimator, refit="folds", **DEFAULT, **options)
             search.fit(self.X, self.y, groups=self.groups)
             ways["folds"] = self._describe(search, process_time() - start)
             search.set_params(refit="all", resume=True)
@@ -258,6 +259,7 @@ class _Training:
                 self.estimator,
                 grid,
                 scoring=f"neg_{rule}",
+                n_iter_no_change=20,
                 cv=self._cv(3),
                 refit="all",
             )

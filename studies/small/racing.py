@@ -85,7 +85,11 @@ def make_search(job):
         network = MLPClassifier(max_iter=job.max_iter, random_state=job.seed)
         estimator = make_pipeline(SimpleImputer(), StandardScaler(), network)
     return StagedSearchCV(
-        estimator, SETTINGS[job.family], scoring="neg_log_loss", refit=False
+        estimator,
+        SETTINGS[job.family],
+        scoring="neg_log_loss",
+        n_iter_no_change=20,
+        refit=False,
     )
 
 

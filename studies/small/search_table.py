@@ -33,6 +33,7 @@ QUICK = ("wine",)
 SETS = [*TABLES, "digits", "wine", "breast_cancer"]
 N_TRAIN, N_TEST, N_STAGES = 1_000, 3_000, 80
 FAMILIES = ("HGB", "MLP")
+CHOICE = {"scoring": "neg_refined_penalized_log_loss", "n_iter_no_change": 20}
 METHODS = ("hold-out", "all", "folds", "grid", "calibrated")
 load = load_table
 
@@ -106,14 +107,9 @@ def make_method(job):
     """Return the model of a job, not fitted."""
     estimator, n_stages = make_estimator(job)
     if job.method == "hold-out":
-        return EarlyStoppingClassifier(
-            estimator,
-            scoring="neg_refined_penalized_log_loss",  # as the search
-            n_iter_no_change=20,
-            random_state=job.seed,
-        )
+        return EarlyStoppingClassifier(estimator, **CHOICE, random_state=job.seed)
     if job.method in ("all", "folds"):
-        return StagedSearchCV(estimator, refit=job.method)
+        return StagedSearchCV(estimator, refit=job.method, **CHOICE)
     if job.method == "calibrated":
         return CalibratedClassifierCV(estimator, method="temperature", cv=5)
     numbers = np.linspace(job.max_iter / 5, job.max_iter, 5).astype(int).tolist()

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 from studies._page import Table
 from studies.procedures import tables
 from studies.procedures.analysis import Study
-from studies.tests.procedures_records import PLAN, make_records, plant
+from studies.tests.procedures_records import PLAN, make_records, number_of, plant
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +64,8 @@ def test_procedures_have_their_cost(study):
     rows = rows_of(parts)  # the last kind of each procedure: signals
     assert rows["StagedSearchCV, folds"]["time relative to the default"] == "1.3"
     assert rows["StagedSearchCV, folds"]["calibration error, points"].startswith("5.0")
-    assert (
-        rows["early stopping, default"]["log loss, log points against the default"]
-        == "–"
-    )
+    default = rows["early stopping, default"]
+    assert default["log loss, log points against the default"] == "–"
     assert rows_of(parts, 1)["early stopping, default"]["signals"].startswith("60 (")
 
 
@@ -103,3 +101,31 @@ def test_all_sets_are_listed_with_those_that_share_their_data(study):
     assert "table 9" not in rows  # seen
     assert rows["table 1"]["H1 and H4"] == "−0.07"
     assert rows["signal 8"]["H5"] == "−10.8"
+
+
+def test_what_h3_depends_on():
+    def effects(dataset, kind):
+        former = 400.0 if dataset == "signal_1" else -4 - number_of(dataset) / 10
+        return {"former": former}
+
+    records = make_records(effects)
+    for record in records:
+        job = record["job"]
+        if (job["dataset"], job["estimator"]) == ("signal_1", "cnn"):
+            record["samples"]["true"] = [2] * len(record["samples"]["true"])
+    rows = rows_of(tables.show_sensitivity(Study(PLAN, records)))
+    planned = rows["nothing, as planned"]
+    assert planned["units"] == "20"
+    assert "H3" not in planned["what holds"]
+    assert rows["test folds of a single class"]["units"] == "20"
+    without = rows["signal 1, the largest difference"]
+    assert without["units"] == "19"
+    assert without["H3, log points"].startswith("−4.4 (")
+    assert "H3" in without["what holds"]
+
+
+def test_sets_that_share_data_with_the_pilot(study):
+    assert tables.find_related(study) == []
+    plan = type(PLAN)(PLAN.text.replace('["signal_7"', '["table_9", "signal_7"'))
+    related = tables.find_related(Study(plan, study.records))
+    assert related == ["signal_7", "signal_8"]
