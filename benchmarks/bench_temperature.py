@@ -73,7 +73,7 @@ def fitting():
 
 
 def find_calibrator(y, proba):
-    """Return scikit-learn's calibrator, which it gives no public name."""
+    """Return the scikit-learn calibrator, which has no public name."""
     model = CalibratedClassifierCV(Known(), method="temperature", cv=2)
     return model.fit(proba, y).calibrated_classifiers_[0].calibrators[0]
 

@@ -1,4 +1,4 @@
-"""Scores that records are made of, and how their numbers are written."""
+"""Scores in records, and how their numbers are rounded."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def brier_score(true, y_proba):
 
 
 def macro_f1(true, predicted, n_classes):
-    """Return macro F1 over the classes that occur in one of both.
+    """Return macro F1 over the classes that are true or predicted.
 
     Examples
     --------

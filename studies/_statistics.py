@@ -1,7 +1,6 @@
 """Intervals and p-values of differences whose units are data sets.
 
-Data sets share no data: for them the usual t interval and the exact sign-flip test are
-right.
+Data sets are independent, so the usual t interval and the exact sign-flip test apply.
 """
 
 import math

@@ -89,7 +89,7 @@ def make_estimator(job, task):
 
 
 def train(plan, job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON. A failure is a record, too."""
+    """Run a job; return its record, ready for JSON. A failure is a record, too."""
     start = process_time()
     record = {
         "job": asdict(job),
@@ -174,7 +174,7 @@ class _Training:
             y_val=np.concatenate([self.y[val], self.task.y[self.test]]),
         )
         if len(stages) != model.n_iter_:
-            raise ValueError("A stage has probabilities that are no numbers.")
+            raise ValueError("A stage has probabilities that are not finite.")
         true = {
             "validation": np.searchsorted(self.classes, self.y[val]),
             "test": self.true,

@@ -111,7 +111,7 @@ def train(job, data_home=None, device="auto"):
 
 
 def same_stage(scores, leader, *, grace=20, n_errors=2):
-    """Tell whether a candidate is behind the leader at the same stage."""
+    """Return whether a candidate is behind the leader at the same stage."""
     if len(scores) < grace:
         return False
     top = int(leader.mean(axis=1).argmax())
@@ -121,7 +121,7 @@ def same_stage(scores, leader, *, grace=20, n_errors=2):
 
 
 def by_pace(scores, leader, *, grace=10, n_errors=1, n_before=5, n_ahead=10):
-    """Tell whether a candidate is behind the best stage of the leader, and too slow.
+    """Return whether a candidate is behind the leader's best stage, and too slow.
 
     It is too slow if at the pace of its last stages it would still be behind some
     stages later: a small learning rate is behind for long and may win in the end.
@@ -200,9 +200,9 @@ def make_parts(records):
     parts = [
         Heading(1, TITLE),
         Paragraph(
-            f"27 settings in {N_ORDERS} orders. Share of the time that is saved; "
-            "regret in % of the log loss: mean over all, mean of the worst set, worst "
-            "search. The last two columns are means in the order of the grid."
+            f"27 candidates in {N_ORDERS} orders. Share of the time saved; regret in % "
+            "of the log loss: mean over all searches, mean of the worst data set, "
+            "worst search. The last two columns are means in the order of the grid."
         ),
     ]
     for (family, seed), own in sorted(runs.items()):

@@ -139,9 +139,9 @@ def make_parts(records):
     parts = [
         Heading(1, TITLE),
         Paragraph(
-            "Test log loss. Below, beside the hold-out: geometric mean of the ratios "
-            "of log losses, number of sets on which it is lower, mean change of F1 in "
-            "points, geometric mean of the ratios of times."
+            "Test log loss. The last rows compare with the hold-out: geometric mean of "
+            "the ratios of log losses, number of data sets with a lower log loss, mean "
+            "change of F1 in points, geometric mean of the ratios of times."
         ),
     ]
     for family in FAMILIES:

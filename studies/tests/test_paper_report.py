@@ -44,7 +44,7 @@ def test_the_report_has_tables_and_figures(folder):
     assert "+5.00 to +5.00 | 5 / 0 / 0 | +4.56 |" in text
     assert re.search(r"wisdm phone accel \* .*\| – \|", text)
     # The substituted set takes no part in the conclusions: (5 - 2) / 2 points.
-    assert "differences below, none can be told from chance" in " ".join(text.split())
+    assert "differences below, none is significant after" in " ".join(text.split())
     assert re.search(r"\| PBS − BS \| 2 \|.*\| \+1.50 \| – \| 1 / 1 \| 1.000 \|", text)
     assert " clear" not in text
     page = Tags()

@@ -47,6 +47,6 @@ def test_damaged_files_are_named_in_the_report(folder):
 def test_without_a_complete_family_there_is_no_answer():
     records = [make_record("synthetic", "hgb", 0, f1=(0.5, 0.6, 0.4))]
     text = as_markdown(rules.make_parts(records))
-    assert "made-up data" in text
+    assert "Synthetic data" in text
     assert "No family of models is complete" in text  # XGBoost is missing
     assert "## The plan" in text
