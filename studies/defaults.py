@@ -174,43 +174,46 @@ def average_sets(records, measure, group):
 
 # The page -----------------------------------------------------------------------------
 
+HEADER = ["log points", "95 % interval", "worst", "better"]
+MODELS = {
+    "HistGradientBoosting": {"hgb"},
+    "XGBoost": {"xgboost"},
+    "multilayer perceptron": {"mlp"},
+    "convolutional network": {"cnn"},
+    "logistic regression by SGD": {"sgd"},
+    "boosting and perceptron": {"hgb", "xgboost", "mlp"},
+}
 
-def show_units(units, digits=1):
+
+def show_units(units):
     """Return cells: mean, interval, worst unit and units that are better."""
     row = summarize(units.values())
     worst = max(units, key=units.get)
     return [
-        signed(row["difference"], digits),
-        interval(row["low"], row["high"], digits),
-        f"{signed(units[worst], digits)} ({worst.replace('_', ' ')})",
+        signed(row["difference"], 1),
+        interval(row["low"], row["high"], 1),
+        f"{signed(units[worst], 1)} ({worst.replace('_', ' ')})",
         f"{row['n_down']} of {row['n']}",
     ]
 
 
-HEADER = ["log points", "95 % interval", "worst", "better"]
+def make_table(study, first, measures):
+    """Return a table with a row for each measure, over the units of the study."""
+    lines = [
+        [name, *show_units(study.units(study.values(measure)))]
+        for name, measure in measures.items()
+    ]
+    return Table([first, *HEADER], lines)
 
 
 def compare_policies(study):
     """Return the sections of the second study: all policies, and a closer look."""
-
-    def units(measure):
-        return study.units(study.values(measure))
-
-    table = [
-        [name, *show_units(units(loss_ratio(policy)))]
-        for name, policy in POLICIES.items()
-    ]
-    rest = [
-        [
-            f"refined log loss, {patience}, T ≥ 1",
-            *show_units(
-                units(
-                    leave_out(loss_ratio(Policy(SOFT, patience, SOFT)), has_one_class)
-                )
-            ),
-        ]
+    without = {
+        f"refined log loss, {patience}, T ≥ 1": leave_out(
+            loss_ratio(Policy(SOFT, patience, SOFT)), has_one_class
+        )
         for patience in (10, 20, 50)
-    ]
+    }
     return [
         Heading(2, "Policies on the second study"),
         Paragraph(
@@ -220,27 +223,24 @@ def compare_policies(study):
             "recomputed exactly, because the records hold both losses and the "
             "temperature of every stage."
         ),
-        Table(["policy", *HEADER], table),
+        make_table(study, "policy", {n: loss_ratio(p) for n, p in POLICIES.items()}),
         Paragraph(
             "One fold of room occupancy has a single class in its test part. Without "
             "it, the patience makes no difference:"
         ),
-        Table(["policy", *HEADER], rest),
+        make_table(study, "policy", without),
     ]
 
 
 def compare_temperatures(study):
     """Return the section on what the two-sided temperature did."""
-    found = defaultdict(list)
-    for record in study.trainings():
-        temperature = get_way(record, "default", "temperature")
-        place = next(
-            k for k, (_, most) in enumerate(TEMPERATURES) if temperature <= most
-        )
-        found[place].append(log_ratio("default", "former")(record))
     lines = []
-    for place, (least, most) in enumerate(TEMPERATURES):
-        values = found[place]
+    for least, most in TEMPERATURES:
+        values = [
+            log_ratio("default", "former")(record)
+            for record in study.trainings()
+            if least < get_way(record, "default", "temperature") <= most
+        ]
         text = f"above {least}" if most == math.inf else f"{least} to {most}"
         n_worse = sum(value > 0 for value in values)
         lines.append([text, str(len(values)), signed(mean(values), 1), str(n_worse)])
@@ -257,26 +257,13 @@ def compare_temperatures(study):
 
 def compare_others(rules, small):
     """Return the section on the records that had no part in finding the default."""
-    names = {
-        "hgb": "HistGradientBoosting",
-        "xgboost": "XGBoost",
-        "mlp": "multilayer perceptron",
-        "cnn": "convolutional network",
-        "sgd": "logistic regression by SGD",
-    }
     measure = loss_ratio(DEFAULT)
-    chosen = {f"first study, {title}": {name} for name, title in names.items()}
-    chosen["first study, boosting and perceptron"] = {"hgb", "xgboost", "mlp"}
-    lines = [
-        [
-            "few validation rows, all models",
-            *show_units(average_sets(small, measure, lambda job: None)),
-        ]
-    ]
-    for title, models in chosen.items():
-        own = [r for r in rules if r["job"]["estimator"] in models]
+    values = average_sets(small, measure, lambda job: None)
+    lines = [["few validation rows, all models", *show_units(values)]]
+    for name, models in MODELS.items():
+        own = [record for record in rules if record["job"]["estimator"] in models]
         values = average_sets(own, measure, lambda job: job["estimator"])
-        lines.append([title, *show_units(values)])
+        lines.append([f"first study, {name}", *show_units(values)])
     return [
         Heading(2, "Other records"),
         Paragraph(
@@ -293,23 +280,24 @@ def compare_others(rules, small):
 def compare_further(study):
     """Return the section of single figures that other pages use."""
     best = "refined log loss, 50, T ≥ 1"
+    few = "fewer than 60 validation rows"
+
+    def has_enough_rows(record):
+        return record["n_rows"]["validation"] >= 60
+
     losses = {
         f"StagedSearchCV, folds − {best}": loss_ratio("folds", LONGEST),
         f"StagedSearchCV, all rows − {best}": loss_ratio("all", LONGEST),
         "StagedSearchCV, all rows − folds": loss_ratio("all", "folds"),
         "refined PLL, 20, any T − last stage, any T": loss_ratio(TESTED, LAST_ANY),
         "the default − last stage, any T": loss_ratio(DEFAULT, LAST_ANY),
-        "fewer than 60 validation rows: refined PLL, 20, any T − PBS, 10": leave_out(
+        f"{few}: refined PLL, 20, any T − PBS, 10": leave_out(
             loss_ratio(TESTED), has_enough_rows
         ),
-        "fewer than 60 validation rows: the default − PBS, 10": leave_out(
+        f"{few}: the default − PBS, 10": leave_out(
             loss_ratio(DEFAULT), has_enough_rows
         ),
     }
-    lines = [
-        [name, *show_units(study.units(study.values(measure)))]
-        for name, measure in losses.items()
-    ]
     refined_pll = "refined_penalized_log_loss"
     gains = [
         ("refined PLL − log loss", refined_pll, "log_loss", 20),
@@ -330,15 +318,10 @@ def compare_further(study):
             "Second study, test log loss. The search chose by refined PLL, and its "
             "temperatures could be below 1."
         ),
-        Table(["difference", *HEADER], lines),
+        make_table(study, "difference", losses),
         Paragraph("Second study, points of macro F1 on test data:"),
         Table(["difference", "patience", "signals", "all data"], of_f1),
     ]
-
-
-def has_enough_rows(record):
-    """Return whether a training has at least 60 validation rows."""
-    return record["n_rows"]["validation"] >= 60
 
 
 def make_parts(of_procedures, of_rules, of_small):

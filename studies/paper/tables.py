@@ -70,8 +70,8 @@ def rule_tables(rows):
     if any(not compares(row) for row in rows):
         parts.append(
             Paragraph(
-                "Data sets with a star do not have the paper's classes. They are shown, "
-                "but not compared with it."
+                "Data sets with a star do not have the paper's classes. They are "
+                "shown, but not compared with it."
             )
         )
     return parts

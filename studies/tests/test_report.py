@@ -8,16 +8,14 @@ pytest.importorskip("matplotlib")
 from studies import rules
 from studies.__main__ import write_report
 from studies._page import as_markdown
-from studies._store import RecordStore
 from studies.rules import PLAN
+from studies.tests.paper_records import fill
 from studies.tests.rules_records import make_record, make_records
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for record in make_records():
-        RecordStore(tmp_path).add(record)
-    return tmp_path
+    return fill(tmp_path, make_records())
 
 
 def test_the_report_answers_the_questions_of_the_plan(folder):
