@@ -63,8 +63,8 @@ class Policy:
     def _read(self, row, name, calibration):
         """Return a loss at a stage, or at all, after a calibration."""
         if calibration is None:
-            return row[name]
-        value = row[f"{name} {calibration}"]
+            return np.asarray(row[name])
+        value = np.asarray(row[f"{name} {calibration}"])
         if self.soften:
             sharpens = np.less(row[f"temperature {calibration}"], 1)
             return np.where(sharpens, row[name], value)
@@ -76,14 +76,13 @@ class Policy:
         if not self.penalized:
             return value
         penalty = paper_penalty(self.rule, n_classes)
-        return value + penalty * row["errors"] / n_rows
+        return value + penalty * np.asarray(row["errors"]) / n_rows
 
     def choose(self, record):
         """Return the stage that is kept."""
-        columns = {key: np.array(values) for key, values in record["stages"].items()}
         n_rows = record["n_rows"]["validation"]
         stopper = EarlyStopper(n_iter_no_change=self.patience, greater_is_better=False)
-        for score in self.score(columns, n_rows, record["n_classes"]):
+        for score in self.score(record["stages"], n_rows, record["n_classes"]):
             if stopper.update(score):
                 break
         return stopper.best_iteration
