@@ -5,8 +5,7 @@ the test part, so that any rule can choose among them; and what comes out of the
 procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
 of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
 
-The committed records were made with version 0.1.0. Its temperatures could be below 1,
-those of later versions are not.
+The committed records were made with version 0.1.0, whose temperatures could be below 1.
 """
 
 import tempfile
@@ -25,10 +24,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.neural_network import CNNClassifier
 from studies._scores import (
+    ANY_TEMPERATURE,
     brier_score,
     log_losses,
     macro_f1,
@@ -47,7 +47,10 @@ NAMES = {
     "cnn": "convolutional network",
     "tuned": "LightGBM, 27 settings",
 }
-DEFAULT = {"scoring": "neg_refined_penalized_log_loss", "n_iter_no_change": 20}
+DEFAULT = {
+    "scoring": get_scorer("neg_refined_penalized_log_loss", **ANY_TEMPERATURE),
+    "n_iter_no_change": 20,
+}
 FORMER = {
     "scoring": "neg_penalized_brier_score",
     "n_iter_no_change": 10,
@@ -55,7 +58,10 @@ FORMER = {
 }
 _VALIDATION_FRACTION = 0.1  # the default of EarlyStoppingClassifier
 _N_BINS = 15  # of a reliability curve
-_TUNED_RULES = ("refined_penalized_log_loss", "log_loss")
+_TUNED_RULES = {
+    "refined_penalized_log_loss": DEFAULT["scoring"],
+    "log_loss": "neg_log_loss",
+}
 
 
 def make_estimator(job, task):
@@ -205,7 +211,9 @@ class _Training:
         """Fit by the rows and columns of the classes that were trained."""
         is_known = np.isin(self.y[val], own_classes)
         own = y_proba[: len(val)][is_known][:, np.isin(self.classes, own_classes)]
-        return fit_temperature(self.y[val][is_known], own, labels=own_classes)
+        return fit_temperature(
+            self.y[val][is_known], own, labels=own_classes, **ANY_TEMPERATURE
+        )
 
     def _stop_early(self, options):
         start = process_time()
@@ -253,12 +261,12 @@ class _Training:
         ways = {}
         step = "lgbmclassifier__" if hasattr(self.estimator, "steps") else ""
         grid = {f"{step}{name}": values for name, values in self.plan["grid"].items()}
-        for rule in _TUNED_RULES:
+        for rule, scoring in _TUNED_RULES.items():
             start = process_time()
             search = StagedSearchCV(
                 self.estimator,
                 grid,
-                scoring=f"neg_{rule}",
+                scoring=scoring,
                 n_iter_no_change=20,
                 cv=self._cv(3),
                 refit="all",

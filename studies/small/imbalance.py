@@ -16,11 +16,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
+from studies._scores import ANY_TEMPERATURE
 
 N_TRAIN = 6000
-REFINED = get_scorer("neg_refined_penalized_log_loss", class_weight="balanced")
+RULE = "neg_refined_penalized_log_loss"
+REFINED = get_scorer(RULE, class_weight="balanced", **ANY_TEMPERATURE)
 PLAIN = get_scorer("neg_penalized_log_loss", class_weight="balanced")
-UNWEIGHTED = {"scoring": "neg_refined_penalized_log_loss"}
+UNWEIGHTED = {"scoring": get_scorer(RULE, **ANY_TEMPERATURE)}
 # Class weights of the booster, options of the search, and whether `fit` is given
 # sample weights that balance the classes.
 WAYS = {

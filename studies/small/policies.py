@@ -1,7 +1,6 @@
 """Policies of the study of few validation rows, and what is recorded of a stage."""
 
 from dataclasses import dataclass
-from inspect import signature
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,6 +9,7 @@ from scipy.special import logsumexp
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from studies._scores import (
+    ANY_TEMPERATURE,
     brier_score,
     log_losses,
     macro_f1,
@@ -22,9 +22,6 @@ from studies._scores import (
 # probabilities with uniform ones (the "ts-mix" of probmetrics).
 PRIORS = {"1": 1.0, "0.7": 0.7, "0.5": 0.5, "0.3": 0.3}
 CALIBRATIONS = ("bare", *PRIORS, "smoothed", "mixed")
-# Records hold temperatures that may be below 1, so that policies of both kinds can be
-# replayed. Version 0.1 fits no others, and has no such option.
-_ANY = {"sharpen": True} if "sharpen" in signature(fit_temperature).parameters else {}
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,9 @@ def fit_calibrations(y, proba):
     labels = np.arange(proba.shape[1])
 
     def fit(prior_scale):
-        return fit_temperature(y, proba, labels=labels, prior_scale=prior_scale, **_ANY)
+        return fit_temperature(
+            y, proba, labels=labels, prior_scale=prior_scale, **ANY_TEMPERATURE
+        )
 
     return {
         "bare": fit(None),

@@ -22,9 +22,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
 from studies._page import Heading, Paragraph, Table
 from studies._runner import check_names
+from studies._scores import ANY_TEMPERATURE
 from studies._tables import TABLES, load_table
 
 TITLE = "Ways to a model for use"
@@ -33,7 +35,10 @@ QUICK = ("wine",)
 SETS = [*TABLES, "digits", "wine", "breast_cancer"]
 N_TRAIN, N_TEST, N_STAGES = 1_000, 3_000, 80
 FAMILIES = ("HGB", "MLP")
-CHOICE = {"scoring": "neg_refined_penalized_log_loss", "n_iter_no_change": 20}
+CHOICE = {
+    "scoring": get_scorer("neg_refined_penalized_log_loss", **ANY_TEMPERATURE),
+    "n_iter_no_change": 20,
+}
 METHODS = ("hold-out", "all", "folds", "grid", "calibrated")
 load = load_table
 

@@ -1,7 +1,5 @@
 """The study of few validation rows: its trainings and policies."""
 
-from inspect import signature
-
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -9,6 +7,7 @@ from sklearn.metrics import f1_score, log_loss
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import fit_temperature, get_scorer
+from studies._scores import ANY_TEMPERATURE
 from studies._store import RecordStore
 from studies.small import validation
 from studies.small.policies import OLD, POLICIES, fit_smoothed
@@ -16,18 +15,15 @@ from studies.small.report import BINS, DEFAULT, TWO_SIDED, Results, geometric_me
 from studies.small.validation import FIELDS, Job, draw_parts, train
 from studies.tests.rules_records import RECORDS
 
-# Version 0.1 may sharpen, later ones do not.
-CAN_CHOOSE = "sharpen" in signature(fit_temperature).parameters
-
 
 @pytest.mark.parametrize(
     ("policy", "scoring", "patience", "calibration"),
     [
         (
-            "refined PLL, 20, σ = 0.5, T ≥ 1" if CAN_CHOOSE else TWO_SIDED,
-            "neg_refined_penalized_log_loss",
+            TWO_SIDED,
+            get_scorer("neg_refined_penalized_log_loss", **ANY_TEMPERATURE),
             20,
-            "temperature",
+            "auto",
         ),
         (OLD, "neg_penalized_brier_score", 10, None),
     ],
@@ -42,7 +38,7 @@ def test_a_policy_keeps_and_ships_what_the_package_does(
     record = train(job, None)
     model = EarlyStoppingClassifier(
         HistGradientBoostingClassifier(max_iter=200, random_state=0),
-        scoring=get_scorer(scoring),
+        scoring=scoring,
         n_iter_no_change=patience,
         calibration=calibration,
     ).fit(
@@ -72,7 +68,7 @@ def test_smoothed_labels_are_rows_of_every_class_with_small_weights():
         np.concatenate([proba, np.repeat(proba, 3, axis=0)]),
         sample_weight=np.repeat([1 - weight, weight / 3], [12, 36]),
         prior_scale=None,
-        **({"sharpen": True} if CAN_CHOOSE else {}),
+        **ANY_TEMPERATURE,
     )
     assert fit_smoothed(y, proba) == pytest.approx(expected, rel=1e-3)
 
