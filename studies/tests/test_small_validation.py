@@ -25,6 +25,15 @@ from studies.tests.rules_records import RECORDS
             20,
             "auto",
         ),
+        pytest.param(
+            DEFAULT,
+            "neg_refined_log_loss",
+            20,
+            "auto",
+            marks=pytest.mark.skipif(
+                not ANY_TEMPERATURE, reason="version 0.1 fits any temperature"
+            ),
+        ),
         (OLD, "neg_penalized_brier_score", 10, None),
     ],
 )
