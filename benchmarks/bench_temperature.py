@@ -37,7 +37,7 @@ def overconfident(rng, n_samples, n_classes, temperature=2.5):
 
 
 def ratio(ours, other, rounds):
-    """Divide our time by that of the other; they take turns, the median counts."""
+    """Return the median ratio of our time to the other; the two take turns."""
     times = np.empty((rounds, 2))
     for row in times:
         for k, function in enumerate((ours, other)):

@@ -120,9 +120,9 @@ def _check_data(path, records):
 
 
 def digest_data(data):
-    """Return a digest of what a study loads: arrays, and what holds them.
+    """Return a digest of the data of a study: arrays and their containers.
 
-    Functions are left out.
+    Functions are ignored.
 
     Examples
     --------

@@ -31,7 +31,7 @@ from studies.procedures.analysis import (
     raise_loss,
     replay,
 )
-from studies.procedures.tables import show
+from studies.procedures.tables import KIND_NAMES, show
 
 RECORDS = Path(__file__).with_name("records")
 TITLE = "The default of early stopping, replayed"
@@ -214,6 +214,13 @@ def compare_policies(study):
         )
         for patience in (10, 20, 50)
     }
+    default = loss_ratio(DEFAULT)
+    values = {KIND_NAMES[kind]: study.values(default, [kind]) for kind in KINDS}
+    seen = study.values(default, seen=True)
+    seen = {name: seen[name] for name in study.plan["seen"] if name in seen}
+    if seen:
+        values["data sets of the pilot, not in the tables above"] = seen
+    kinds = [[name, *show_units(study.units(own))] for name, own in values.items()]
     return [
         Heading(2, "Policies on the second study"),
         Paragraph(
@@ -229,6 +236,8 @@ def compare_policies(study):
             "it, the patience makes no difference:"
         ),
         make_table(study, "policy", without),
+        Paragraph("The default on each kind of data:"),
+        Table(["data", *HEADER], kinds),
     ]
 
 

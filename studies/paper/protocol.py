@@ -1,4 +1,4 @@
-"""One training of the replication: what it is, and how it is done.
+"""One training of the replication.
 
 Each series is cut into blocks, and windows are cut inside the blocks. Missing values
 are filled and channels are standardised with statistics of the training part. Each fold
@@ -151,7 +151,7 @@ def flatten(X):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON."""
+    """Run a job; return its record, ready for JSON."""
     data = load_windows(job.dataset, data_home)
     comparison = compare_stopping_rules(
         make_estimator(job, device),

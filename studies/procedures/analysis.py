@@ -1,6 +1,6 @@
 """From the records of the comparison of procedures to its five results.
 
-What counts, and how it is tested, is fixed here. It was written before the first
+This fixes which records count and how they are tested. It was written before the first
 training, and tried on synthetic records with a known answer.
 """
 
@@ -331,7 +331,7 @@ def tost(differences, margin):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis: what is measured, on which data, and what is expected of it."""
+    """A hypothesis: a measure, the kinds of data, and the expected result."""
 
     name: str
     measure: object
@@ -367,7 +367,7 @@ HYPOTHESES = (
 
 
 def find_p_value(values, expected, margin):
-    """Return the p-value of what is expected of the units."""
+    """Return the p-value of the expected result."""
     values = np.array(list(values), dtype=float)
     if expected == "within":
         return tost(values, margin)

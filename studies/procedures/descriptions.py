@@ -1,7 +1,7 @@
 """What the comparison of procedures shows beyond its five tests.
 
-Nothing here is tested: means over the units, as in `analysis`, with 95 % t intervals.
-Data sets that were seen before are left out here as well.
+None of this is a test: means over the units, as in `analysis`, with 95 % t intervals.
+Data sets of the pilot are left out here as well.
 """
 
 import math
@@ -134,7 +134,7 @@ def compare_calibration(study):
 
 
 def pool_reliability(study, way, kind):
-    """Return rows, confidence and share of hits of each bin that is not empty."""
+    """Return rows, confidence and accuracy of each bin that is not empty."""
     bins = np.sum(
         [
             [record["ways"][way]["reliability"][key] for key in _BINS]

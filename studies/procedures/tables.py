@@ -1,4 +1,4 @@
-"""The tables of the comparison of procedures: what is shown beside its five tests."""
+"""The tables of the comparison of procedures, beside its five tests."""
 
 import math
 

@@ -154,7 +154,7 @@ def make_notebook_network(n_channels, length, n_classes):
 
 
 def train(plan, job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON."""
+    """Run a job; return its record, ready for JSON."""
     task = load(plan, job.dataset, data_home)
     with warnings.catch_warnings():  # of networks that have not converged, and of
         warnings.simplefilter("ignore")  # classes without a sample in a small part

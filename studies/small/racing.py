@@ -94,7 +94,7 @@ def make_search(job):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a search; return its record, ready for JSON."""
+    """Run a search; return its record, ready for JSON."""
     X, y, *_ = load_set(job.dataset, data_home, n_train=N_ROWS, seed=job.seed)
     search = make_search(job)
     with warnings.catch_warnings(action="ignore"):
@@ -145,21 +145,21 @@ RULES = {
 
 
 def race(curves, rule):
-    """Return the best score with racing, and how many stages each candidate had.
+    """Return the best score with racing, and the number of stages of each candidate.
 
     Parameters
     ----------
     curves : list of ndarray of shape (n_stages, n_folds)
-        The scores of the candidates, in the order in which they come.
+        The scores of the candidates, in order.
 
     rule : callable
-        Tells from the scores of a candidate so far, and all of the best finished one,
-        whether it is given up.
+        Takes the scores of a candidate so far and all scores of the best finished one;
+        returns whether to give the candidate up.
 
     Returns
     -------
     score : float
-        The mean score of what is chosen.
+        The mean score of the chosen candidate.
 
     n_stages : list of int
         The stages that were trained.
@@ -177,7 +177,7 @@ def race(curves, rule):
 
 
 def simulate(record, rule):
-    """Return for each order the share of the time that is saved, and the regret."""
+    """Return the share of the time saved and the regret, for each order."""
     curves = [np.array(scores) for scores in record["scores"]]
     time = np.array(record["fit_time"])
     full = np.array([len(curve) for curve in curves])

@@ -1,4 +1,4 @@
-"""Ways to a model for use, on twelve sets: test log loss, macro F1 and time.
+"""Ways to a final model, on twelve data sets: test log loss, macro F1 and time.
 
 A part held out, ``StagedSearchCV`` with both kinds of model, ``GridSearchCV`` over the
 number of stages, and ``CalibratedClassifierCV`` around all stages::
@@ -29,7 +29,7 @@ from studies._runner import check_names
 from studies._scores import ANY_TEMPERATURE
 from studies._tables import TABLES, load_table
 
-TITLE = "Ways to a model for use"
+TITLE = "Ways to a final model"
 FIELDS = ("job", "log_loss", "f1", "seconds", "n_train", "n_classes")
 QUICK = ("wine",)
 SETS = [*TABLES, "digits", "wine", "breast_cancer"]
@@ -61,7 +61,7 @@ class Job:
 
 
 def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, **_):
-    """List the fits; `n_repeats` is the number of seeds, which are other splits."""
+    """List the fits; `n_repeats` is the number of seeds, each with its own split."""
     check_names("--datasets", datasets, SETS)
     check_names("--estimators", estimators, FAMILIES)
     return [
@@ -74,7 +74,7 @@ def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, 
 
 
 def load_set(name, data_home, *, n_train=N_TRAIN, seed=0):
-    """Return training and test part; classes of very few rows are left out."""
+    """Return training and test part, without classes of very few rows."""
     X, y = load_table(name, data_home)
     while True:
         y = np.unique(y, return_inverse=True)[1]
@@ -122,7 +122,7 @@ def make_method(job):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a fit; return its record, ready for JSON. Seconds are those of processors."""
+    """Run a fit; return its record, ready for JSON. Seconds are CPU time."""
     X, y, X_test, y_test = load_set(job.dataset, data_home, seed=job.seed)
     start = process_time()
     with warnings.catch_warnings(action="ignore"):
