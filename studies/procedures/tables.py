@@ -309,26 +309,22 @@ def show_within(study):
 def list_exclusions(study):
     """Return what is left out to see what H3 depends on: name -> test of a record."""
     values = study.values(log_ratio("default", "former"))
-    extreme = max(values, key=lambda name: abs(values[name]))
-    related = find_related(study)
-    copied = [name for name in study.sets() if name in COPIES]
-
-    def are(*names):
-        return lambda record: record["job"]["dataset"] in names
-
+    groups = {
+        "the largest difference": [max(values, key=lambda name: abs(values[name]))],
+        "related to the pilot": find_related(study),
+        "test rows with copies": [name for name in study.sets() if name in COPIES],
+    }
     exclusions = {
         "nothing, as planned": None,
         "test folds of a single class": has_one_class,
-        f"{extreme}, the largest difference": are(extreme),
-        f"{', '.join(related)}, related to the pilot": are(*related),
-        f"{', '.join(copied)}: test rows with copies": are(*copied),
     }
-    kept = [None, None, [extreme], related, copied]
-    return {
-        name.replace("_", " "): is_out
-        for (name, is_out), names in zip(exclusions.items(), kept, strict=True)
-        if names is None or names
-    }
+    for reason, names in groups.items():
+        if names:
+            title = f"{', '.join(names)} ({reason})".replace("_", " ")
+            exclusions[title] = lambda record, names=tuple(names): (
+                record["job"]["dataset"] in names
+            )
+    return exclusions
 
 
 def find_related(study):

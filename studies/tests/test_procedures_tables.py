@@ -118,7 +118,7 @@ def test_what_h3_depends_on():
     assert planned["units"] == "20"
     assert "H3" not in planned["what holds"]
     assert rows["test folds of a single class"]["units"] == "20"
-    without = rows["signal 1, the largest difference"]
+    without = rows["signal 1 (the largest difference)"]
     assert without["units"] == "19"
     assert without["H3, log points"].startswith("−4.4 (")
     assert "H3" in without["what holds"]
