@@ -102,7 +102,7 @@ def our_loop(X, y, batch_size, n_jobs):
 
 
 class Forecaster(ClassifierMixin, BaseEstimator):
-    """A fitted classifier that hands out the same probabilities each time."""
+    """A fitted classifier that always returns the same probabilities."""
 
     def __init__(self, y_proba):
         self.y_proba = y_proba

@@ -40,12 +40,12 @@ def peak_memory():
 
 
 def traffic():
-    """Bytes that have gone through the loopback device, messages included."""
+    """Return the bytes sent through the loopback device, messages included."""
     return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
 
 
 def cost(lazy):
-    """Seconds and bytes that it takes to compute something."""
+    """Return the seconds and bytes of a computation."""
     before, start = traffic(), perf_counter()
     lazy.compute()
     return perf_counter() - start, traffic() - before

@@ -1,4 +1,4 @@
-"""Cost of early stopping by PBS, as ratios against the libraries' own ways.
+"""Cost of early stopping by PBS, relative to the libraries' own early stopping.
 
 Run with ``make benchmark`` or ``python benchmarks/bench_early_stopping.py``.
 """
@@ -40,7 +40,7 @@ def make_data(n_train, n_val, n_classes=5):
 
 
 def ratio(ours, other, rounds=3):
-    """Divide our time by that of the other; they take turns, the median counts."""
+    """Return the median ratio of our time to the other; the two take turns."""
     times = np.empty((rounds, 2))
     for row in times:
         for k, function in enumerate((ours, other)):
@@ -148,7 +148,7 @@ def lightgbm(data, rounds=3):
 
 
 def share_of_the_check(estimator, data):
-    """Return which part of a fit takes as long as the check of the kept model.
+    """Return the share of a fit that the check of the kept model takes.
 
     `fit` predicts the validation rows once more, with the model that it keeps.
     """
@@ -190,7 +190,15 @@ def comparison():
     train, val, _ = parts
 
     def compare(rules, scoring="f1_macro"):
-        compare_stopping_rules(model, X, y, cv=[parts], rules=rules, scoring=scoring)
+        compare_stopping_rules(
+            model,
+            X,
+            y,
+            cv=[parts],
+            rules=rules,
+            scoring=scoring,
+            n_iter_no_change=NEVER,
+        )
 
     def fit():
         one.fit(X[train], y[train], X_val=X[val], y_val=y[val])

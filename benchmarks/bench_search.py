@@ -309,7 +309,7 @@ def _run_for_memory(kind, X, y, folds):
 
 
 def _resident(field):
-    """Return what the system knows of the memory of this process, in MiB."""
+    """Return a figure of the system on the memory of this process, in MiB."""
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith(field))
     return int(line.split()[1]) / 1024
@@ -344,7 +344,7 @@ def main():
     if options.peak:
         print_peak(*options.peak)
         return
-    print(f"Seconds of the clock, the best of {ROUNDS}, {load()} at the start\n")
+    print(f"Wall-clock seconds, the best of {ROUNDS}, {load()} at the start\n")
     head = f"{'ours / peer':<58}{'peer':>8}{'ours':>8}{'ratio':>7}"
     print(head + "  goal  threads load    cpu")
     for part in options.only:

@@ -37,7 +37,7 @@ def overconfident(rng, n_samples, n_classes, temperature=2.5):
 
 
 def ratio(ours, other, rounds):
-    """Divide our time by that of the other; they take turns, the median counts."""
+    """Return the median ratio of our time to the other; the two take turns."""
     times = np.empty((rounds, 2))
     for row in times:
         for k, function in enumerate((ours, other)):
@@ -73,7 +73,7 @@ def fitting():
 
 
 def find_calibrator(y, proba):
-    """Return scikit-learn's calibrator, which it gives no public name."""
+    """Return the scikit-learn calibrator, which has no public name."""
     model = CalibratedClassifierCV(Known(), method="temperature", cv=2)
     return model.fit(proba, y).calibrated_classifiers_[0].calibrators[0]
 

@@ -17,8 +17,8 @@ They are not installed. In the folder that has this one::
 ``QUICK``
     the data sets of a quick run;
 ``make_jobs(datasets, estimators, *, max_iter, n_folds, n_repeats, data_home)``
-    lists the trainings, each a frozen dataclass with a ``dataset`` and a ``name``. What
-    is None restricts nothing, and what means nothing to a study is left aside;
+    lists the trainings, each a frozen dataclass with a ``dataset`` and a ``name``. None
+    means no restriction, and a study ignores arguments that do not apply to it;
 ``load(dataset, data_home)``
     reads a data set, a digest of which becomes part of each record;
 ``train(job, data_home, device)``
@@ -27,8 +27,9 @@ They are not installed. In the folder that has this one::
 ``make_parts(records)``
     turns records into the parts of a page.
 
-It is listed in ``__main__.py``. The runner, the store of records and the page are the
-same for all. A study that is planned before its first training also has a
-``plan.toml``, see ``_plan.py`` and ``_report.py``. The records that are committed are
-in ``records``, a compressed file for each data set.
+It is listed in ``__main__.py``. All studies share the runner, the record store and the
+page. A study that is planned before its first training also has a ``plan.toml``, see
+``_plan.py`` and ``_report.py``. The committed records are in ``records``, a compressed
+file for each data set. ``python -m studies.defaults`` replays them to recompute the
+evidence for the default of early stopping.
 """

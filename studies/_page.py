@@ -1,4 +1,4 @@
-"""Parts of a page that is written as Markdown and, by a template, as HTML."""
+"""Parts of a page, written as Markdown and, with a template, as HTML."""
 
 import base64
 import math
@@ -65,7 +65,7 @@ class Links:
 
 @dataclass
 class Code:
-    """Text that is shown as it is."""
+    """Preformatted text."""
 
     text: str
     kind = "code"
@@ -119,7 +119,7 @@ def signed(value, digits=2):
 
 
 def interval(low, high, digits=2):
-    """Return an interval in words."""
+    """Return an interval as text."""
     return (
         "–" if math.isnan(low) else f"{signed(low, digits)} to {signed(high, digits)}"
     )
@@ -140,7 +140,7 @@ def as_markdown(parts):
 
 
 def as_html(title, parts):
-    """Return the parts as a page of HTML that needs no other file."""
+    """Return the parts as a self-contained HTML page."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -1,8 +1,8 @@
 """The plan of a study: a file that is written before the first training.
 
 It has a ``title``, the ``questions``, the data sets of each kind in ``[data.<kind>]``
-and one ``[[trainings]]`` for each kind of training. A plan stays as it was committed:
-paths in it are those of that time.
+and one ``[[trainings]]`` for each kind of training. A plan stays as it was committed,
+with the paths of that time.
 """
 
 import tomllib
@@ -37,7 +37,7 @@ class Plan:
         try:
             missing = [key for key in _KEYS if key not in plan.settings]
         except tomllib.TOMLDecodeError as exc:
-            raise ValueError(f"{path} must be a file of TOML: {exc}") from exc
+            raise ValueError(f"{path} must be a TOML file: {exc}") from exc
         if missing:
             raise ValueError(
                 f"{path} must have {', '.join(_KEYS)}. It lacks {missing}."
@@ -46,7 +46,7 @@ class Plan:
 
     @cached_property
     def settings(self):
-        """What the file says."""
+        """The parsed file."""
         return tomllib.loads(self.text)
 
     def __getitem__(self, key):
@@ -65,7 +65,7 @@ class Plan:
         )
 
     def kind_of(self, dataset):
-        """Return the kind of a data set; made-up data are signals."""
+        """Return the kind of a data set; synthetic data counts as signals."""
         kinds = (k for k, data in self["data"].items() if dataset in data["sets"])
         return next(kinds, SIGNALS)
 
@@ -79,9 +79,9 @@ class Plan:
         n_repeats=None,
         **_,
     ):
-        """List the jobs of the plan, round by round; arguments cut it down.
+        """List the jobs of the plan, round by round; arguments restrict them.
 
-        A plan with an `order` of its data sets has them in that order in each round.
+        If the plan has an `order`, data sets follow it in each round.
         """
         check_names("--datasets", datasets, [SYNTHETIC, *self.datasets])
         check_names("--estimators", estimators, self.estimators)

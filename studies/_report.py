@@ -1,4 +1,4 @@
-"""The report of a planned study: its answers, what was planned and what was done."""
+"""The report of a planned study: answers, plan, and what was done."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ def frame(plan, names, answer, records):
     links = [("the plan", "#the-plan"), ("all data sets", "#appendix-all-data-sets")]
     start = [Heading(1, plan["title"]), Links(links)]
     if not {record["job"]["dataset"] for record in records} <= set(plan.datasets):
-        start.append(Paragraph("With made-up data: an illustration, no evidence."))
+        start.append(Paragraph("Synthetic data: an illustration, not evidence."))
     return [
         *start,
         *answer.start,
@@ -74,8 +74,8 @@ def _show_plan(plan, names, records):
     return [
         Heading(2, "The plan"),
         Paragraph(
-            "It was written before the first training. The trainings are done round "
-            "by round: where fewer are done than planned, the last repeats are missing."
+            "It was written before the first training. Trainings are done round by "
+            "round: where fewer are done than planned, the last repeats are missing."
         ),
         Table(["model", "trained with", "planned", "done"], lines),
         Code(plan.text),

@@ -1,4 +1,4 @@
-"""A run from the command line: its options, and all jobs that are not done yet."""
+"""A run from the command line: its options, and the jobs that are left to do."""
 
 import argparse
 import sys
@@ -63,7 +63,7 @@ def check_names(option, names, known):
 
 
 def choose_jobs(study, options):
-    """List the jobs that the options ask for; an option that is None restricts none."""
+    """List the jobs that the options select; None means no restriction."""
     if options.quick:
         options.datasets = options.datasets or list(study.QUICK)
         options.epochs = options.epochs or 12
@@ -88,7 +88,7 @@ def choose_jobs(study, options):
 
 
 def run_command(study, options):
-    """Do what the options ask for, in words on the terminal; return the exit code."""
+    """Run the selected jobs and print progress; return the exit code."""
     if options.data_home is not None:  # workers may be in other folders
         options.data_home = Path(options.data_home).resolve()
     jobs = choose_jobs(study, options)
@@ -131,10 +131,10 @@ def _cluster(address):
 
 
 def run(study, jobs, store, *, n_jobs=None, data_home=None, device="auto"):
-    """Do the jobs and store each record as soon as it is there.
+    """Run the jobs and store each record as soon as it is ready.
 
-    A job that another run is doing is waited for, and done here if that run ends
-    without its record. Returns the number of jobs that failed.
+    Jobs claimed by another run are waited for, and done here if that run ends without
+    a record. Returns the number of jobs that failed.
     """
     store.folder.mkdir(parents=True, exist_ok=True)
     left = _list_undone(jobs, store)
@@ -166,7 +166,7 @@ def run(study, jobs, store, *, n_jobs=None, data_home=None, device="auto"):
 
 
 def _list_undone(jobs, store, report=print):
-    """List the jobs without a sound record; damaged files are reported."""
+    """List the jobs without a valid record; report damaged files."""
     done = set()
     for dataset in dict.fromkeys(job.dataset for job in jobs):
         records, problem = store.load(dataset)
@@ -177,7 +177,7 @@ def _list_undone(jobs, store, report=print):
 
 
 def _find_bad_data(jobs, left, load, store, data_home):
-    """Read, or download, each data set once; list those that cannot be trained on."""
+    """Read, or download, each data set once; list those that cannot be used."""
     needed, bad = {job.dataset for job in left}, []
     for dataset in dict.fromkeys(job.dataset for job in jobs):
         problem = _check_data(dataset, dataset in needed, load, store, data_home)
@@ -188,7 +188,7 @@ def _find_bad_data(jobs, left, load, store, data_home):
 
 
 def _check_data(dataset, is_needed, load, store, data_home):
-    """Return the problem if data is missing, or is not that of its records."""
+    """Return the problem if data is missing or does not match its records."""
     if not is_needed and DIGEST not in store.load(dataset)[0][0]:
         return None  # all was done before there were digests
     try:
@@ -202,13 +202,13 @@ def _check_data(dataset, is_needed, load, store, data_home):
 
 
 def _do(job, train, load, store, data_home, device):
-    """Return the job, its seconds (None if another run is at it), and the problem."""
+    """Return the job, its seconds (None if another run has it), and the problem."""
     try:
         with store.claim(job) as is_mine:
             if not is_mine or store.is_done(job):
                 return job, None, None
             record = train(job, data_home, device)
-            # Of the worker's files, which may be others.
+            # The worker may see other files.
             record[DIGEST] = digest_data(load(job.dataset, data_home))
             store.add(record)
             return job, record["seconds"], None

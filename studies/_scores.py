@@ -1,6 +1,16 @@
-"""Scores that records are made of, and how their numbers are written."""
+"""Scores in records, and how their numbers are rounded."""
+
+from inspect import signature
 
 import numpy as np
+
+from sklearn_superior.metrics import fit_temperature
+
+# The committed records have temperatures that may be below 1. This asks for them;
+# version 0.1 has no such option and fits no others.
+ANY_TEMPERATURE = (
+    {"sharpen": True} if "sharpen" in signature(fit_temperature).parameters else {}
+)
 
 
 def paper_penalty(rule, n_classes):
@@ -37,7 +47,7 @@ def brier_score(true, y_proba):
 
 
 def macro_f1(true, predicted, n_classes):
-    """Return macro F1 over the classes that occur in one of both.
+    """Return macro F1 over the classes that are true or predicted.
 
     Examples
     --------

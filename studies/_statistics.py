@@ -1,7 +1,6 @@
 """Intervals and p-values of differences whose units are data sets.
 
-Data sets share no data: for them the usual t interval and the exact sign-flip test are
-right.
+Data sets are independent, so the usual t interval and the exact sign-flip test apply.
 """
 
 import math
@@ -15,7 +14,7 @@ _SLACK = 1e-10  # of sums in another order, relative
 
 
 def mean(values):
-    """Return the mean of what is finite; NaN if nothing is."""
+    """Return the mean of the finite values; NaN if there is none."""
     values = [value for value in values if math.isfinite(value)]
     return math.fsum(values) / len(values) if values else math.nan
 
@@ -59,11 +58,11 @@ def pool(values):
 
 
 def sign_flip_above(differences):
-    """Return the exact one-sided p-value of a mean above 0, if signs are chance.
+    """Return the exact one-sided p-value of a mean above 0 under random signs.
 
-    It is the share of all ways to set the signs whose sum is at least the observed
-    one. The sums of either half are sorted, and for each sum of one half those of the
-    other are counted that reach it.
+    It is the share of all sign assignments whose sum is at least the observed one. The
+    sums of each half are sorted, so that for each sum of one half a binary search
+    counts the sums of the other half that reach it.
 
     Examples
     --------
@@ -96,9 +95,9 @@ def _signed_sums(values):
 
 
 def holm(p_values):
-    """Return p-values that are adjusted for the number of tests by Holm's method.
+    """Return p-values adjusted for the number of tests by Holm's method.
 
-    NaN stays NaN, and is not counted.
+    NaN stays NaN and does not count.
 
     Examples
     --------

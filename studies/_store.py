@@ -1,15 +1,14 @@
 """Records on disk: one compressed file for each data set, one line for each training.
 
-A line is a record as JSON, with a checksum. To add a record, the file is written anew
-under a lock and replaced as a whole, so that several runs may share a folder. A run
-claims a training by a lock, which the system releases when the process ends, whatever
-ends it.
+A line is a record as JSON, with a checksum. To add a record, the file is rewritten
+under a lock and replaced as a whole, so several runs can share a folder. A run claims a
+training with a lock, which the system releases when the process ends, whatever ends it.
 
 The runner adds a digest of the data to each record, as ``data_sha256``. All records of
-a data set in a folder must be of the same data: a record of other data is refused, and
-so is a file that has both. Records from before there were digests count as of data of
-their own: they are read and compared with each other, but never mixed with records that
-have a digest, because nobody knows whether they are of the same data.
+a data set in a folder must come from the same data: a record of other data is refused,
+and so is a file that mixes both. Older records have no digest. They can be read and
+compared with each other, but never mixed with records that have one, because nobody
+knows whether the data was the same.
 """
 
 import gzip
@@ -39,8 +38,7 @@ class RecordStore:
         Created if it is missing. Several runs may share it.
 
     fields : iterable of str, default=()
-        What every record must have. So records of another study are not mistaken for
-        those of this one.
+        What every record must have, to recognise records of another study.
     """
 
     def __init__(self, folder, fields=()):
@@ -54,26 +52,26 @@ class RecordStore:
     def add(self, record):
         """Add a record; it replaces one of the same job.
 
-        A record of other data than those of the same data set raises a ValueError.
+        Raises a ValueError if it comes from other data than the records there.
         """
         path = self.path(record["job"]["dataset"])
         with lock(path.with_name(f".{path.name}.lock")):
             records, _ = self.load(record["job"]["dataset"])
             _check_data(path, [*records, record])
             records = [r for r in records if r["job"] != record["job"]] + [record]
-            # One name for all, thanks to the lock: the next run replaces what is left
-            # of a killed one.
+            # One name is safe under the lock. The next run replaces what a killed one
+            # left behind.
             temporary = path.with_name(f".{path.name}.tmp")
             temporary.write_bytes(pack(sorted(records, key=_order)))
             os.replace(temporary, path)
 
     def check_data(self, dataset, digest):
-        """Raise a ValueError if the records of a data set are of other data."""
+        """Raise a ValueError if the records of a data set come from other data."""
         records, _ = self.load(dataset)
         _check_data(self.path(dataset), [*records, {DIGEST: digest}])
 
     def load(self, dataset):
-        """Return the sound records of a data set, and what is damaged, in words."""
+        """Return the valid records of a data set, and a message if some are damaged."""
         path = self.path(dataset)
         if not path.exists():
             return [], None
@@ -89,7 +87,7 @@ class RecordStore:
         return records, problem and f"{path} is damaged: {problem}"
 
     def load_all(self):
-        """Return all sound records, and the files that are damaged."""
+        """Return all valid records, and the damaged files."""
         records, damaged = [], []
         for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
             of_set, problem = self.load(path.name.removesuffix(_SUFFIX))
@@ -98,20 +96,20 @@ class RecordStore:
         return records, damaged
 
     def is_done(self, job):
-        """Tell whether a job has a sound record."""
+        """Return whether a job has a valid record."""
         return any(r["job"] == asdict(job) for r in self.load(job.dataset)[0])
 
     def claim(self, job):
         """Return a context in which no other run trains this job.
 
-        Its value tells whether the claim succeeded.
+        Its value is whether the claim succeeded.
         """
         name = job.name.replace("/", ".")
         return lock(self.folder / f".{name}.lock", wait=False)
 
 
 def _check_data(path, records):
-    """Raise an error if records are of different data."""
+    """Raise an error if records come from different data."""
     digests = sorted({record.get(DIGEST) or "unknown" for record in records})
     if len(digests) > 1:
         raise ValueError(
@@ -122,9 +120,9 @@ def _check_data(path, records):
 
 
 def digest_data(data):
-    """Return a digest of what a study loads: arrays, and what holds them.
+    """Return a digest of the data of a study: arrays and their containers.
 
-    Functions are left out.
+    Functions are ignored.
 
     Examples
     --------
@@ -165,7 +163,7 @@ def pack(records):
 
 
 def unpack(data):
-    """Return the sound records of a file, and what is wrong with the others, if any."""
+    """Return the valid records of a file, and what is wrong with the others, if any."""
     content, engine = bytearray(), zlib.decompressobj(wbits=31)
     with suppress(zlib.error):
         for start in range(0, len(data), _CHUNK):
@@ -190,9 +188,9 @@ def _checksum(record):
 
 @contextmanager
 def lock(path, *, wait=True):
-    """Hold a lock that is a file; the value of the context tells whether it is held.
+    """Hold a lock file; the value of the context is whether the lock is held.
 
-    Without `wait` it is not if another process or thread holds it.
+    Without `wait` it is False if another process or thread holds the lock.
     """
     while (file := _try_to_lock(path)) is None and wait:
         time.sleep(0.01)

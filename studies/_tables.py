@@ -61,9 +61,9 @@ def load_table(name, data_home=None):
 
     data_home : path, default=None
         A folder with ``<name>.csv.gz``, or with a folder ``tabular`` that has it: the
-        class is the last column. What is not there comes from OpenML, and is kept in
-        this folder. If None, the environment variable ``SKLEARN_SUPERIOR_DATA`` names
-        the folder.
+        class is the last column. Missing tables are downloaded from OpenML and cached
+        in this folder. If None, the environment variable ``SKLEARN_SUPERIOR_DATA``
+        names the folder.
     """
     if name in BUILT_IN:
         return BUILT_IN[name](return_X_y=True)
@@ -84,7 +84,7 @@ def read_table(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            # Else the first cells of longer rows would become names of the rows.
+            # Otherwise the first cells of longer rows would become row names.
             return pandas.read_csv(path, index_col=False, low_memory=False)
         except longer as exc:
             raise ValueError(
@@ -94,7 +94,7 @@ def read_table(path):
 
 
 def _fetch(info, data_home):
-    """Download the first version of a table that is the one that is meant."""
+    """Download the first version of a table that matches its description."""
     home = None if data_home is None else str(data_home)
     for version in _VERSIONS:
         bunch = fetch_openml(
@@ -112,7 +112,7 @@ def _fetch(info, data_home):
 
 
 def _check(frame, info, source):
-    """Return features and classes; an error if this is not the table that is meant."""
+    """Return features and classes; raise an error if the table does not match."""
     X, y = as_numbers(frame.iloc[:, :-1]), frame.iloc[:, -1].astype(str).to_numpy(str)
     expected = (info.n_rows, info.n_features, info.n_classes)
     got = (*X.shape, len(np.unique(y)))

@@ -1,8 +1,8 @@
-"""One training of the replication: what it is, and how it is done.
+"""One training of the replication.
 
 Each series is cut into blocks, and windows are cut inside the blocks. Missing values
-are filled and channels are standardised by the training part. The network is a new one
-for each fold and is trained once for each loss; every rule chooses among its epochs.
+are filled and channels are standardised with statistics of the training part. Each fold
+trains a new network once for each loss, and every rule chooses among its epochs.
 """
 
 import platform
@@ -48,7 +48,7 @@ _PACKAGES = ("numpy", "scikit-learn", "sklearn-superior", "torch", "xgboost")
 
 @dataclass(frozen=True)
 class Job:
-    """One training: all that its result depends on, but for the data itself."""
+    """One training: everything its result depends on, apart from the data."""
 
     dataset: str
     estimator: str
@@ -151,7 +151,7 @@ def flatten(X):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON."""
+    """Run a job; return its record, ready for JSON."""
     data = load_windows(job.dataset, data_home)
     comparison = compare_stopping_rules(
         make_estimator(job, device),
@@ -188,7 +188,7 @@ def _rounded(scores):
 
 
 def versions():
-    """Versions of all that the numbers depend on."""
+    """Return the versions of the packages that the numbers depend on."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -199,7 +199,7 @@ def versions():
 
 
 def describe_versions(records):
-    """Say which versions the records are of."""
+    """Say which versions made the records."""
     combinations = sorted({tuple(sorted(r["versions"].items())) for r in records})
     texts = [", ".join(" ".join(pair) for pair in one) for one in combinations]
     return f"Versions: {'; '.join(texts)}."
@@ -208,7 +208,7 @@ def describe_versions(records):
 def make_jobs(
     datasets=None, estimators=None, *, max_iter=None, n_folds=None, n_repeats=None, **_
 ):
-    """List the jobs; the folds are spread evenly over all that there are."""
+    """List the jobs; the chosen folds are spread evenly over all folds."""
     check_names("--datasets", datasets, DATASETS)
     check_names("--estimators", estimators, ESTIMATORS)
     return [

@@ -55,35 +55,33 @@ def _introduce(rows, experiments):
         Paragraph(
             "The paper on superior scoring rules (R. Ahmadian, M. Ghatee, J. "
             "Wahlström, International Journal of Approximate Reasoning, 2025) claims "
-            "that a network which is "
-            "stopped by the penalized Brier score (PBS) or the penalized log loss "
-            "(PLL) is better than one which is stopped by the Brier score (BS) or the "
-            "log loss (LL). Here each network or ensemble is trained once for each "
-            "fold, to its last stage. Every rule scores the validation data after each "
-            "stage, and chooses in two ways: the stage with the best score (CP, "
-            "checkpoint), or the one with the best score until it had not improved for "
-            "10 stages (ES, early stopping). The choice is judged on the test data. "
-            "Networks that are judged by BS and PBS are trained with the Brier score, "
-            "those judged by LL and PLL with the log loss; boosting is trained with "
-            "the log loss."
+            "that a network stopped by the penalized Brier score (PBS) or the "
+            "penalized log loss (PLL) is better than one stopped by the Brier score "
+            "(BS) or the log loss (LL). Here each network or ensemble is trained once "
+            "for each fold, to its last stage. Every rule scores the validation data "
+            "after each stage and chooses in two ways: the stage with the best score "
+            "(CP, checkpoint), or the best one before the score stops improving for 10 "
+            "stages (ES, early stopping). The choice is judged on the test data. "
+            "Networks for BS and PBS are trained with the Brier score, those for LL "
+            "and PLL with the log loss. Boosting is trained with the log loss."
         ),
         Heading(2, "Conclusions"),
         *(Paragraph(text) for text in _conclusions(contrasts, bool(compared))),
         Paragraph(
-            "That a penalized rule follows F1 on the validation data more closely is "
-            "no surprise: the penalty is a multiple of the error rate. Whether the "
-            "chosen model is better on test data is the question that matters."
+            "It is no surprise that a penalized rule follows F1 on the validation data "
+            "more closely: the penalty is a multiple of the error rate. The question "
+            "that matters is whether the chosen model is better on test data."
         ),
         overview(contrasts, [row for row in rows if compares(row)] or rows),
         Paragraph(
             "Δ is the mean over the data sets of the differences between the penalized "
             "and the plain rule on the same trainings. For F1 it is in points, at the "
             "checkpoint (CP); early stopping mostly chooses the same stage. The data "
-            "sets are the units of its 95 % t interval and of p, which is that of the "
-            "exact sign-flip test; the last column is adjusted for the number of rows "
-            "by Holm's method. In the tables below an interval is the corrected "
-            "resampled t over the folds of one data set: it is about other splits of "
-            "the same data, and no evidence for other data."
+            "sets are the units of its 95 % t interval and of p, from the exact "
+            "sign-flip test. The last column is adjusted for the number of rows by "
+            "Holm's method. In the tables below, an interval is the corrected "
+            "resampled t over the folds of one data set. It describes other splits of "
+            "the same data and says nothing about other data."
         ),
     ]
 
@@ -156,16 +154,17 @@ def _draw_all(experiments):
 
 
 def _conclusions(contrasts, compares):
-    """Say in words what the numbers say."""
+    """Put the numbers into words."""
     if not compares:
-        yield "Nothing here compares with the paper: these are other data."
+        yield "Nothing here can be compared with the paper: the data differ."
     shown = [c for c in contrasts if c["p_holm"] < 0.05]
     rest = "The others are undecided." if shown else "All are undecided."
     yield (
-        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} can be "
-        f"told from chance after the adjustment for their number. {rest}"
+        f"Of the {len(contrasts)} differences below, {len(shown) or 'none'} "
+        f"{'are' if len(shown) > 1 else 'is'} significant after adjustment for their "
+        f"number. {rest}"
         if len(shown) < len(contrasts)
-        else f"All {len(contrasts)} differences below can be told from chance."
+        else f"All {len(contrasts)} differences below are significant."
     )
 
 

@@ -176,7 +176,7 @@ def pool(experiments):
 
     Returns a dict for each estimator and pair of rules, with the difference of F1 on
     the test part at the checkpoint, in points. Early stopping mostly chooses the same
-    stage, so it is no contrast of its own.
+    stage, so it is not a contrast of its own.
     """
     contrasts = []
     for estimator in ESTIMATORS:

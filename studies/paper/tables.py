@@ -53,7 +53,7 @@ def _level_cells(of_set, names, digits):
 
 
 def compares(row):
-    """Tell whether a row has the classes of the paper."""
+    """Return whether a row has the classes of the paper."""
     return row.status == "complete"
 
 
@@ -70,7 +70,7 @@ def rule_tables(rows):
     if any(not compares(row) for row in rows):
         parts.append(
             Paragraph(
-                "Data sets with a star do not hold the paper's classes: they are "
+                "Data sets with a star do not have the paper's classes. They are "
                 "shown, but not compared with it."
             )
         )

@@ -1,4 +1,4 @@
-"""The answers of the comparison of procedures: five sentences, then the rest."""
+"""The answers of the comparison of procedures: five sentences, then the details."""
 
 import math
 
@@ -25,6 +25,7 @@ from studies.procedures.analysis import (
     five_results,
     log_ratio,
 )
+from studies.procedures.data import COPIES
 from studies.procedures.figures import (
     KIND_NAMES,
     draw_forest,
@@ -47,7 +48,6 @@ _CHANGES = {
     "H5": 'StagedSearchCV with refit="all" instead of early stopping changes the log '
     "loss by",
 }
-_TESTED = {"signals": "H1", "tables": "H4"}  # the test of the rule on a kind of data
 
 
 def answer(plan, records):
@@ -58,7 +58,7 @@ def answer(plan, records):
     results = five_results(plan, study)
     return Answer(
         [
-            Heading(2, "What was asked, and what came out"),
+            Heading(2, "Questions and answers"),
             Bullets([say_result(plan, result) for result in results]),
             Paragraph(say_how(study)),
             Heading(2, "What follows"),
@@ -85,6 +85,7 @@ def say_result(plan, result):
     digits = DIGITS[unit]
     numbers = [interval(result["low"], result["high"], digits)]
     if "nats" in result:
+        numbers.append(f"{signed(percent(result['difference']), 1)} %")
         numbers.append(f"{signed(result['nats']['difference'], 3)} nats")
     numbers += [f"{result['n']} units", f"adjusted p {show_p(result['p_adjusted'])}"]
     verdict = "holds" if result["holds"] else "does not hold"
@@ -94,8 +95,19 @@ def say_result(plan, result):
     )
 
 
+def percent(log_points):
+    """Return a difference in log points as a percentage.
+
+    Examples
+    --------
+    >>> round(percent(-12.8), 1)
+    -12.0
+    """
+    return 100 * math.expm1(log_points / 100)
+
+
 def _say_end(result, margin):
-    """Say how the difference is to be read, where that is not plain."""
+    """Say how to read the difference, where that is not obvious."""
     expected = _find(result["name"]).expected
     low, high = result["low"], result["high"]
     if expected == "within":
@@ -133,19 +145,31 @@ def count_rounds(study):
 
 
 def say_how(study):
-    """Say on how much the answers stand, and how they are to be read."""
+    """Say what the answers are based on, and how to read them."""
     hours = sum(record["seconds"] for record in study.records) / 3600
     return (
         f"{len(study.records)} trainings in {hours:.1f} hours of one core; "
-        f"{len(study.sets())} data sets that no earlier comparison had used; "
-        f"{count_rounds(study)}. In brackets: 95 % intervals (Student's t). The units "
-        "are data sets; those that share data are one unit. p is that of an exact "
-        "sign-flip test, adjusted for five tests by Holm's method; a hypothesis holds "
-        "if it is below 0.05. Per cent are 100 times the logarithm of a ratio: −10 "
-        "means 9.5 % less, −50 means 39 % less. Plan and analysis were committed "
-        "before the first training. The default of early stopping means, on this page, "
-        "the one at that time: refined PLL with a patience of 20."
+        f"{count_new(study)}; {count_rounds(study)}. In brackets: 95 % intervals "
+        "(Student's t). The units are data sets; those that share data are one unit. p "
+        "comes from an exact sign-flip test, adjusted for five tests by Holm's method. "
+        "A hypothesis holds if it is below 0.05. Log points are 100 times the "
+        "logarithm of a ratio: −10 log points are 9.5 % less, −50 are 39 % less. Plan "
+        "and analysis were committed before the first training. On this page, the "
+        "default of early stopping is the one at that time: refined PLL with a "
+        "patience of 20 and any temperature."
     )
+
+
+def count_new(study):
+    """Say how many data sets there are, and how many are new."""
+    names, related = study.sets(), tables.find_related(study)
+    text = f"{len(names)} data sets"
+    if not related:
+        return f"{text} that no earlier comparison had used"
+    return (
+        f"{text}, {len(names) - len(related)} of which no earlier comparison had used "
+        f"({', '.join(related)} shares data with the pilot)"
+    ).replace("_", " ")
 
 
 def decide(study, results):
@@ -164,10 +188,15 @@ def decide(study, results):
         yield (
             f'By the rule of the plan, refit="{refit}" is the default of '
             "StagedSearchCV: in its worst kind of data it loses "
-            f'{lost[refit]:.1f} % of the log loss to "{other}", which loses '
-            f"{lost[other]:.1f} % in its worst."
+            f'{lost[refit]:.1f} log points to "{other}", which loses '
+            f"{lost[other]:.1f} in its worst."
         )
     yield _say_where_refit_fails(study)
+    yield (
+        "What the package does today was decided later, on these and other records: "
+        "the refined log loss with a patience of 20 and a temperature of at least 1, "
+        'and refit="all". See defaults.md in the folder of the records.'
+    )
 
 
 def _say_where_refit_fails(study):
@@ -176,11 +205,11 @@ def _say_where_refit_fails(study):
     texts = {kind: f"{KIND_NAMES[kind]} {show(row, 1)}" for kind, row in rows.items()}
     good = [texts[kind] for kind, row in rows.items() if row["high"] < 0]
     bad = [text for text in texts.values() if text not in good]
-    start = 'Against early stopping, in per cent of the log loss, refit="all" is'
+    start = 'Against early stopping, in log points of log loss, refit="all" is'
     if not bad:
         return f"{start} better in every kind of data: {'; '.join(good)}."
     end = f", and better on {'; '.join(good)}" if good else ""
-    return f"{start} not surely better on {'; '.join(bad)}{end}."
+    return f"{start} not clearly better on {'; '.join(bad)}{end}."
 
 
 def show_advice(study, results):
@@ -191,16 +220,15 @@ def show_advice(study, results):
     seconds = descriptions.compare_seconds(study)
     lines = []
     for kind in KINDS:
-        rule, name = rules[kind], _TESTED.get(kind)
+        rule = rules[kind]
         if not rule["n"]:
             continue
-        verdict = f"tested, {'holds' if holds.get(name) else 'does not hold'}"
         lines.append(
             [
                 f"{KIND_NAMES[kind]}: rule",
                 advise_rule(rule, study.plan["margin"]),
                 f"{show(rule)} points of F1",
-                verdict if name else judge(rule),
+                say_certainty(kind, rule, holds),
                 "–",
             ]
         )
@@ -211,22 +239,39 @@ def show_advice(study, results):
             [
                 f"{KIND_NAMES[kind]}: procedure",
                 f'refit="{way}"' if is_better else "early stopping",
-                f"{show(ratios[way], 1)} % of the log loss",
+                f"{show(ratios[way], 1)} log points",
                 judge(ratios[way]),
                 f"× {seconds[way][kind][1] if is_better else 1:.1f}",
             ]
         )
     return [
         Heading(2, "What to use when"),
-        Table(["data", "use", "difference", "how sure", "time"], lines),
+        Table(["data", "use", "difference", "certainty", "time"], lines),
         Paragraph(
-            "Rules: refined PLL against the log loss; they are tested on signals by H1 "
-            "and on tables by H4. Procedures: the better refit of StagedSearchCV "
-            "against early stopping with its default. Sure means that the interval for "
-            "this kind of data does not include 0; this is no test, and not adjusted "
-            "for the number of kinds."
+            "Rules: refined PLL against the log loss. H1 tests on signals whether it "
+            "is better. H4 tests on tables whether the two are equivalent, that is, "
+            "within the margin; a difference is not what it tests. Procedures: the "
+            "better refit of StagedSearchCV against early stopping with its default. "
+            "Clear means that the interval for this kind of data excludes 0. This is "
+            "not a test, and not adjusted for the number of kinds."
         ),
     ]
+
+
+def say_certainty(kind, row, holds):
+    """Say how certain the difference of two rules is on a kind of data.
+
+    Examples
+    --------
+    >>> say_certainty("tables", {"low": 0.1, "high": 0.6}, {"H4": False})
+    'clear; equivalence (H4) was not shown'
+    """
+    if kind == "signals":
+        return f"tested by H1, which {'holds' if holds['H1'] else 'does not hold'}"
+    if kind == "tables":
+        verdict = "was" if holds["H4"] else "was not"
+        return f"{judge(row)}; equivalence (H4) {verdict} shown"
+    return judge(row)
 
 
 def judge(row):
@@ -235,9 +280,9 @@ def judge(row):
     Examples
     --------
     >>> judge({"low": -2.0, "high": -1.0}), judge({"low": -2.0, "high": 1.0})
-    ('sure', 'not sure')
+    ('clear', 'not clear')
     """
-    return "sure" if row["low"] > 0 or row["high"] < 0 else "not sure"
+    return "clear" if row["low"] > 0 or row["high"] < 0 else "not clear"
 
 
 def advise_rule(row, margin):
@@ -260,7 +305,7 @@ def advise_rule(row, margin):
 
 
 def show_results(study, results):
-    """Return the table of the five tests, and beside it what all data sets say."""
+    """Return the table of the five tests, and what all data sets say."""
     n_seen = len(study.plan["seen"])
     lines = [
         [
@@ -293,9 +338,9 @@ def show_results(study, results):
         Bullets(list(study.plan["questions"])),
         Table(header, lines),
         Paragraph(
-            f"The last column has, besides, the {n_seen} data sets that were used in a "
-            "pilot; it is not tested. All else on this page is not tested either, and "
-            "its intervals are not adjusted for their number."
+            f"The last column includes the {n_seen} data sets that were used in a "
+            "pilot; it is not tested. Nothing else on this page is a test, and no "
+            "interval is adjusted for their number."
         ),
     ]
 
@@ -315,37 +360,37 @@ def draw_all(study, results):
     )
     rules = [rule for rule in RULES if rule != BASELINE]
     frontiers = list_frontiers(study)
-    both = (("loss_lost", "log loss lost, %"), ("f1_lost", "points of F1 lost"))
+    both = (("loss_lost", "log points lost"), ("f1_lost", "points of F1 lost"))
     return [
         Heading(2, "The five differences, data set by data set"),
         Paragraph(
-            "Points are data sets; thin lines go from the lowest to the highest of "
-            "their models. The black diamond is the mean over the units with its 95 % "
-            "interval. Data sets with a star share data with another one. What is "
-            "beyond the axis is an arrow with its number, or a line that is cut."
+            "Points are data sets; thin lines span their models. The black diamond is "
+            "the mean over the units with its 95 % interval. Data sets with a star "
+            "share data with another one. Values beyond the axis are arrows with a "
+            "number, or lines that are cut."
         ),
         Figures(
             [h1, h2],
-            "H1 and H2: F1 on test data of what one rule chooses, minus that of the "
-            "other. To the right is better. Open circles: the same signals, split at "
+            "H1 and H2: F1 on test data of the stage that one rule chooses, minus that "
+            "of the other. Right is better. Open circles: the same signals, split at "
             "random; they are not tested.",
         ),
         Figures(
             [h3, h5],
-            "H3 and H5: log loss on test data in per cent. To the left is better. "
-            "Coloured diamonds are the means of each kind, which are not tested.",
+            "H3 and H5: log points of log loss on test data. Left is better. Coloured "
+            "diamonds are the means of each kind, which are not tested.",
         ),
         Figures(
             [h4, draw_rules(study, rules, margin)],
-            "H4: the difference is to be within the grey band, less than "
-            f"{margin} points. Beside it every rule against the log loss: means and 95 "
-            "% intervals for each kind.",
+            "H4: is the difference within the grey band, less than "
+            f"{margin} points? Beside it, every rule against the log loss: means and "
+            "95 % intervals for each kind.",
         ),
         Heading(2, "Quality against cost"),
         Paragraph(
             "What a rule with a patience loses to the best of all rules and patiences, "
-            "model by model: means over the units of all kinds. Over all models the "
-            "numbers are in a table below, with those of the procedures."
+            "model by model: means over the units of all kinds. A table below has the "
+            "means over all models."
         ),
         Figures(
             [
@@ -358,36 +403,48 @@ def draw_all(study, results):
         ),
         Figures(
             [draw_reliability(study, tables.WAY_NAMES)],
-            "Reliability of what is shipped: share of right predictions in 15 bins of "
-            "the highest probability, all trainings of a kind together; bins with "
-            "fewer than 30 rows are left out. On the line is calibrated, below it too "
-            "sure.",
+            "Reliability of what is shipped: share of correct predictions in 15 bins "
+            "of the highest probability, all trainings of a kind together. Bins with "
+            "fewer than 30 rows are left out. On the line is calibrated, below it "
+            "overconfident.",
         ),
     ]
 
 
 def list_limits(study):
-    """Say what the answers cannot carry."""
+    """List the limits of the answers."""
     plan = study.plan
     names = [name for name in study.missing if name not in plan["seen"]]
     yield (
-        f"These are not complete and left out: {', '.join(names)}."
+        f"These are incomplete and left out: {', '.join(names)}."
         if names
         else "No data set of the plan is missing."
     ).replace("_", " ")
     n_late = sum(record["job"]["fold"] not in study.folds for record in study.records)
     yield (
-        f"{count_rounds(study)} count; {n_late} trainings of rounds that are not "
-        "complete are left out by rule. The clock may end the run, a result may not."
+        f"{count_rounds(study)} count; {n_late} trainings of incomplete rounds are "
+        "left out by rule. The clock may end the run, a result may not."
     )
     yield from _list_problems(study)
     yield (
         f"{len(plan['seen'])} data sets had been used in a pilot. They are left out "
         "of everything but the last column of the five tests."
     )
+    if related := tables.find_related(study):
+        yield (
+            f"{', '.join(related)} shares data with the pilot, as the families of the "
+            "plan say, but was not left out."
+        ).replace("_", " ")
+    if copied := {name: COPIES[name] for name in study.sets() if name in COPIES}:
+        texts = [f"{name} {share:.0f} %" for name, share in copied.items()]
+        yield (
+            f"In {len(copied)} data sets, more than 5 % of the test rows have an exact "
+            f"copy among the training rows: {', '.join(texts)}. They favour models "
+            "that memorise. A table above shows H3 without them."
+        )
     yield (
-        "The value of a data set is the mean over its models. What holds for the mean "
-        "need not hold for each model."
+        "The value of a data set is the mean over its models. A single model may "
+        "differ."
     )
     yield (
         "There is one seed for each training, and one partition of each data set. The "
@@ -396,15 +453,15 @@ def list_limits(study):
     yield from _list_cuts(plan)
     yield (
         f"The best stage is the last one by {tables.show_last_stages(study)} of the "
-        "trainings. There a larger budget might choose another stage."
+        "trainings. With a larger budget, another stage might be chosen there."
     )
     yield (
-        "Tables are split at random, even those whose rows are in the order of time. "
-        "Signals are split by groups where there are groups, else at random."
+        "Tables are split at random, even those whose rows are in time order. Signals "
+        "are split by groups where there are groups, else at random."
     )
     yield (
-        "In per cent every data set counts the same, however small its log loss is. "
-        "Differences in nats are dominated by data sets with a large one."
+        "In log points every data set counts the same, however small its log loss is. "
+        "Data sets with a large log loss dominate differences in nats."
     )
     yield "The models are small. Nothing is known about large networks."
 
@@ -419,7 +476,7 @@ def _list_problems(study):
     if n_diverged:
         yield (
             "Trainings with stages that diverged, which are never chosen: "
-            f"{n_diverged}; without any other stage: {n_lost}."
+            f"{n_diverged}; with no other stage: {n_lost}."
         )
 
 
@@ -427,9 +484,9 @@ def _list_cuts(plan):
     settings = plan.settings
     if "most_rows" in settings:
         yield (
-            f"Large data sets were cut at random: to {settings['most_rows']} rows to "
-            f"train on and {settings['most_test_rows']} to test on, for tuned models "
-            f"to {settings['most_tuned_rows']} to train on."
+            f"Large data sets were subsampled: {settings['most_rows']} training rows "
+            f"and {settings['most_test_rows']} test rows, "
+            f"{settings['most_tuned_rows']} training rows for tuned models."
         )
     if "most_points" in settings:
         yield (

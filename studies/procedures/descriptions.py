@@ -1,7 +1,7 @@
 """What the comparison of procedures shows beyond its five tests.
 
-Nothing here is tested: means over the units, as in `analysis`, with 95 % t intervals.
-Data sets that were seen before are left out here as well.
+None of this is a test: means over the units, as in `analysis`, with 95 % t intervals.
+Data sets of the pilot are left out here as well.
 """
 
 import math
@@ -134,7 +134,7 @@ def compare_calibration(study):
 
 
 def pool_reliability(study, way, kind):
-    """Return rows, confidence and share of hits of each bin that is not empty."""
+    """Return rows, confidence and accuracy of each bin that is not empty."""
     bins = np.sum(
         [
             [record["ways"][way]["reliability"][key] for key in _BINS]
@@ -212,7 +212,7 @@ def choose_refit(study):
     """Return the refit that loses less in its worst kind, and what each loses there.
 
     What a refit loses in a kind is how much larger its log loss is than that of the
-    other one, in per cent.
+    other one, in log points.
     """
     ratios = [
         summary["difference"]
@@ -245,7 +245,8 @@ def difference_within(study, dataset, way, baseline):
     """Return the difference of two ways on a data set, and its standard error.
 
     Log loss, in nats. The models of a fold are judged on the same rows: their
-    differences are averaged row by row. Folds count as independent.
+    differences are averaged row by row. Rows and folds count as independent, even rows
+    of one group, because the records do not hold the groups.
     """
     differences, variances = [], []
     for fold in study.folds:
@@ -267,7 +268,7 @@ def difference_within(study, dataset, way, baseline):
 
 
 def count_within(study):
-    """Return how many data sets tell two ways apart by themselves.
+    """Return how many data sets show a difference of two ways by themselves.
 
     They do if the difference is more than twice its standard error: pair -> numbers of
     data sets (`n`), with a `lower` and with a `higher` loss.
@@ -323,8 +324,8 @@ def compare_policies(study, kinds=KINDS, models=None):
     """Return what each policy trains and loses, a dict for each.
 
     `share` is the part of the budget; `f1_lost` the points of F1, and `loss_lost` the
-    part of the log loss in per cent, that are lost to the best policy of all. Means
-    over the units.
+    log points of log loss, that are lost to the best policy of all. Means over
+    the units.
     """
     rows = []
     for rule, patience in list_policies():

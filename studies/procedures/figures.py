@@ -40,9 +40,9 @@ MODEL_NAMES = {
 AXES = {
     "H1": "points of F1: refined PLL minus log loss",
     "H2": "points of F1: PBS minus Brier score",
-    "H3": "log loss in %: default against the former one",
+    "H3": "log points of log loss: default against former",
     "H4": "points of F1: refined PLL minus log loss",
-    "H5": "log loss in %: all rows against early stopping",
+    "H5": "log points of log loss: all rows against early stopping",
 }
 _COLOURS = {
     "tables": "#0072B2",

@@ -1,7 +1,7 @@
 """Recompute the five results from the files of the records.
 
-This needs nothing of the package and nothing of `analysis`; it was written apart from
-them, so that a mistake in one of them shows. Run it as::
+This uses neither the package nor `analysis`. It was written independently of them, so
+that a mistake in either shows. Run it as::
 
     python studies/procedures/recompute.py PLAN FOLDER
 """

@@ -1,4 +1,4 @@
-"""The tables of the comparison of procedures: what is shown beside its five tests."""
+"""The tables of the comparison of procedures, beside its five tests."""
 
 import math
 
@@ -17,9 +17,12 @@ from studies.procedures.analysis import (
     KINDS,
     LAST,
     REFINED,
+    five_results,
+    has_one_class,
     log_ratio,
     way_gain,
 )
+from studies.procedures.data import COPIES
 from studies.procedures.figures import KIND_NAMES, MODEL_NAMES
 from studies.rules.evidence import SHORT
 
@@ -29,7 +32,7 @@ WAY_NAMES = {
     "all": "StagedSearchCV, all rows",
     "folds": "StagedSearchCV, folds",
 }
-DIGITS = {"points": 2, "%": 1}
+DIGITS = {"points": 2, "log points": 1}
 
 
 def short(rule):
@@ -80,8 +83,8 @@ def show_rules(study):
     parts = [
         Heading(2, "Which rule?"),
         Paragraph(
-            "Macro F1 on test data of the best of all stages by a rule, in points more "
-            "than that of the log loss's choice:"
+            "Each rule chooses the best of all stages. Macro F1 of that stage on test "
+            "data, in points above the choice of the log loss:"
         ),
     ]
     for baseline in (BASELINE, LAST):
@@ -91,7 +94,7 @@ def show_rules(study):
         ]
         parts.append(Table(_header(study, "rule", kinds), lines))
         if baseline == BASELINE:
-            parts.append(Paragraph("The same, in points more than the last stage:"))
+            parts.append(Paragraph("The same, in points above the last stage:"))
     return parts
 
 
@@ -112,9 +115,9 @@ def show_splits(study):
     return [
         Heading(2, "Is it the data or the split?"),
         Paragraph(
-            f"{_say_split(rows['H1']['difference'])} The signals with groups (people, "
-            "recordings, days), once with whole groups in the test part, as in the "
-            "tests, and once with rows at random:"
+            f"{_say_split(rows['H1']['difference'])} These are the signals with groups "
+            "(people, recordings, days). Once whole groups are held out, as in the "
+            "tests, and once random rows:"
         ),
         Table(header, lines),
     ]
@@ -125,7 +128,7 @@ AXES_IN_WORDS = {"H1": "refined PLL − log loss", "H2": "PBS − Brier score"}
 
 def _say_split(row):
     if not row["low"] > 0 and not row["high"] < 0:
-        return "On the same data both splits cannot be told apart."
+        return "On the same data, the two splits show no clear difference."
     more = "more" if row["difference"] > 0 else "less"
     return f"The split matters: with new groups refined PLL gains {more}."
 
@@ -151,11 +154,11 @@ def show_parts(study):
     return [
         Heading(2, "Is it the same for all data and all models?"),
         Paragraph(
-            "The differences of the five hypotheses; H1, H2 and H4 in points of F1, H3 "
-            "and H5 in per cent of the log loss. On each kind of data:"
+            "The differences of the five hypotheses: H1, H2 and H4 in points of F1, H3 "
+            "and H5 in log points of log loss. On each kind of data:"
         ),
         Table(["data", *names], lines),
-        Paragraph("Of each model alone, on the data of the hypothesis:"),
+        Paragraph("For each model alone, on the data of the hypothesis:"),
         Table(["model", *(h.name for h in HYPOTHESES)], models),
     ]
 
@@ -194,11 +197,11 @@ def show_procedures(study):
     header = [
         "procedure",
         "data",
-        "log loss, % against the default",
+        "log loss, log points against the default",
         "F1, points against the default",
         "calibration error, points",
         "seconds",
-        "times the default",
+        "time relative to the default",
     ]
     budgets = descriptions.compare_budgets(study)
     shares = [
@@ -206,13 +209,13 @@ def show_procedures(study):
         for way, own in budgets.items()
     ]
     return [
-        Heading(2, "What does each procedure reach, and what does it cost?"),
+        Heading(2, "How good is each procedure, and what does it cost?"),
         Paragraph(
-            "The calibration error is the expected one, in 15 bins of the highest "
-            "probability. Seconds are those of one core."
+            "Calibration error is the expected calibration error, in 15 bins of the "
+            "highest probability. Seconds are measured on one core."
         ),
         Table(header, lines),
-        Paragraph("Part of the budget that early stopping trains, in per cent:"),
+        Paragraph("Percentage of the budget that early stopping trains:"),
         Table(_header(study, "procedure"), shares),
     ]
 
@@ -226,7 +229,7 @@ def show_refits(study):
     ]
     return [
         Heading(2, "One model of all rows, or the models of the folds?"),
-        Paragraph("Log loss on test data, in per cent:"),
+        Paragraph("Log loss on test data, in log points:"),
         Table(_header(study, "refit"), lines),
     ]
 
@@ -244,17 +247,17 @@ def show_sizes(study):
         for row in descriptions.compare_sizes(study)
     ]
     header = [
-        "rows of the validation part",
+        "validation rows",
         "trainings",
         "units",
         "F1: refined PLL − log loss",
-        "log loss in %: default against former",
+        "log loss, log points: default against former",
     ]
     return [
-        Heading(2, "Are small validation parts different?"),
+        Heading(2, "Are small validation sets different?"),
         Paragraph(
-            "Tables, binary tables and signals together. The sizes are those of other "
-            "data sets, so that more than the size may differ."
+            "Tables, binary tables and signals together. Each size has data sets of "
+            "its own, so more than the size may differ."
         ),
         Table(header, lines),
     ]
@@ -270,12 +273,12 @@ def show_tuned(study):
         for name, (gain, ratio) in sorted(values.items())
     ]
     pooled = [show(summaries["f1"]), show(summaries["log_ratio"], 1)]
-    header = ["data set", "F1, points", "log loss, %"]
+    header = ["data set", "F1, points", "log loss, log points"]
     return [
         Heading(2, "Which rule to tune by?"),
         Paragraph(
-            "LightGBM with 27 settings. StagedSearchCV chooses setting and stage, once "
-            "by refined PLL and once by the log loss; both are recalibrated. "
+            "LightGBM with 27 candidates. StagedSearchCV chooses candidate and stage, "
+            "once by refined PLL and once by the log loss. Both are recalibrated. "
             "Refined PLL against the log loss:"
         ),
         Table(header, [*lines, ["mean over units", *pooled]]),
@@ -283,18 +286,71 @@ def show_tuned(study):
 
 
 def show_within(study):
-    """List how many data sets tell two ways apart by themselves."""
+    """List how many data sets show a difference by themselves."""
     lines = []
     for (way, baseline), row in descriptions.count_within(study).items():
         unclear = row["n"] - row["lower"] - row["higher"]
         numbers = [str(n) for n in (row["n"], row["lower"], row["higher"], unclear)]
         lines.append([f"{way} against {baseline}", *numbers])
-    header = ["log loss", "data sets", "lower", "higher", "not told apart"]
+    header = ["log loss", "data sets", "lower", "higher", "no clear difference"]
     return [
-        Heading(2, "Can one data set tell two procedures apart?"),
+        Heading(2, "Is one data set enough to compare two procedures?"),
         Paragraph(
-            "A data set does if its difference is more than twice the standard error "
-            "over its own test rows. Folds count as independent here."
+            "A loss counts as lower or higher if the difference is more than twice its "
+            "standard error over the test rows of the data set. This treats folds as "
+            "independent, and rows as well, even those of the same person, recording "
+            "or day. Where there are such groups, the standard error is too small, and "
+            "fewer data sets show a clear difference than the table says."
+        ),
+        Table(header, lines),
+    ]
+
+
+def list_exclusions(study):
+    """Return what is left out to see what H3 depends on: name -> test of a record."""
+    values = study.values(log_ratio("default", "former"))
+    groups = {
+        "the largest difference": [max(values, key=lambda name: abs(values[name]))],
+        "related to the pilot": find_related(study),
+        "test rows with copies": [name for name in study.sets() if name in COPIES],
+    }
+    exclusions = {
+        "nothing, as planned": None,
+        "test folds of a single class": has_one_class,
+    }
+    for reason, names in groups.items():
+        if names:
+            title = f"{', '.join(names)} ({reason})".replace("_", " ")
+            exclusions[title] = lambda record, names=tuple(names): (
+                record["job"]["dataset"] in names
+            )
+    return exclusions
+
+
+def find_related(study):
+    """Return the data sets of the tests that share data with one of the pilot."""
+    seen = set(study.plan["seen"])
+    families = [set(family) for family in study.plan["families"]]
+    return [n for n in study.sets() if any(n in f and f & seen for f in families)]
+
+
+def show_sensitivity(study):
+    """List what becomes of H3 if some of the data is left out."""
+    lines = []
+    for name, is_out in list_exclusions(study).items():
+        results = five_results(study.plan, study, is_out)
+        (row,) = (result for result in results if result["name"] == "H3")
+        if row["n"]:
+            numbers = [f"{row[key]:.2g}" for key in ("p", "p_adjusted")]
+            holding = ", ".join(r["name"] for r in results if r["holds"]) or "none"
+            lines.append([name, str(row["n"]), show(row, 1), *numbers, holding])
+    header = ["left out", "units", "H3, log points", "p", "adjusted p", "what holds"]
+    return [
+        Heading(2, "What does H3 depend on?"),
+        Paragraph(
+            "The five tests again, with some of the data left out. The plan leaves "
+            "nothing out, so its verdict is the first row. The other rows were added "
+            "afterwards and show how far the verdict depends on a few trainings."
         ),
         Table(header, lines),
     ]
@@ -316,16 +372,17 @@ def show_policies(study):
     header = [
         "rule",
         "patience",
-        "part of the budget, %",
+        "budget trained, %",
         "F1 lost",
-        "log loss lost, %",
+        "log loss lost, log points",
     ]
     return [
         Heading(2, "Which patience?"),
         Paragraph(
-            "A rule with a patience, replayed on the same trainings, and what it loses "
-            "to the best of this table: means over the units of all kinds. The log "
-            "loss of a refined rule is that after recalibration."
+            "Each rule is replayed with each patience on the same trainings. Listed is "
+            "what it loses to the best row of this table: means over the units of all "
+            "kinds. Refined rules are recalibrated, with any temperature; defaults.md, "
+            "in the folder of the records, has temperatures of at least 1."
         ),
         Table(header, lines),
     ]
@@ -357,15 +414,15 @@ def show_sets(study):
     return [
         Heading(2, "Appendix: all data sets"),
         Paragraph(
-            "H1, H2 and H4 in points of F1, H3 and H5 in per cent of the log loss; "
-            "means over the folds of each model, then over the models."
+            "H1, H2 and H4 in points of F1, H3 and H5 in log points of log loss: means "
+            "over the folds of each model, then over the models."
         ),
         Table(["data set", "data", *names, "one unit with"], lines),
     ]
 
 
 def show_last_stages(study):
-    """Return how often the best stage is the last, in words."""
+    """Say how often the best stage is the last."""
     texts = []
     for rule, own in descriptions.count_last_stages(study).items():
         n, n_all = (sum(count[k] for count in own.values()) for k in (0, 1))
@@ -379,6 +436,7 @@ def show_last_stages(study):
 
 
 ALL = (
+    show_sensitivity,
     show_rules,
     show_splits,
     show_parts,

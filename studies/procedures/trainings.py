@@ -5,7 +5,7 @@ the test part, so that any rule can choose among them; and what comes out of the
 procedures as a user runs them: `EarlyStoppingClassifier` with the defaults of the time
 of the study and with the former ones, and `StagedSearchCV` with both kinds of model.
 
-The records that are committed were made with version 0.1.0.
+The committed records were made with version 0.1.0, whose temperatures could be below 1.
 """
 
 import tempfile
@@ -24,10 +24,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.metrics import fit_temperature, scale_temperature
+from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.neural_network import CNNClassifier
 from studies._scores import (
+    ANY_TEMPERATURE,
     brier_score,
     log_losses,
     macro_f1,
@@ -46,7 +47,10 @@ NAMES = {
     "cnn": "convolutional network",
     "tuned": "LightGBM, 27 settings",
 }
-DEFAULT = {"scoring": "neg_refined_penalized_log_loss", "n_iter_no_change": 20}
+DEFAULT = {
+    "scoring": get_scorer("neg_refined_penalized_log_loss", **ANY_TEMPERATURE),
+    "n_iter_no_change": 20,
+}
 FORMER = {
     "scoring": "neg_penalized_brier_score",
     "n_iter_no_change": 10,
@@ -54,7 +58,10 @@ FORMER = {
 }
 _VALIDATION_FRACTION = 0.1  # the default of EarlyStoppingClassifier
 _N_BINS = 15  # of a reliability curve
-_TUNED_RULES = ("refined_penalized_log_loss", "log_loss")
+_TUNED_RULES = {
+    "refined_penalized_log_loss": DEFAULT["scoring"],
+    "log_loss": "neg_log_loss",
+}
 
 
 def make_estimator(job, task):
@@ -88,7 +95,7 @@ def make_estimator(job, task):
 
 
 def train(plan, job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON. A failure is a record, too."""
+    """Run a job; return its record, ready for JSON. A failure is a record, too."""
     start = process_time()
     record = {
         "job": asdict(job),
@@ -173,7 +180,7 @@ class _Training:
             y_val=np.concatenate([self.y[val], self.task.y[self.test]]),
         )
         if len(stages) != model.n_iter_:
-            raise ValueError("A stage has probabilities that are no numbers.")
+            raise ValueError("A stage has probabilities that are not finite.")
         true = {
             "validation": np.searchsorted(self.classes, self.y[val]),
             "test": self.true,
@@ -204,7 +211,9 @@ class _Training:
         """Fit by the rows and columns of the classes that were trained."""
         is_known = np.isin(self.y[val], own_classes)
         own = y_proba[: len(val)][is_known][:, np.isin(self.classes, own_classes)]
-        return fit_temperature(self.y[val][is_known], own, labels=own_classes)
+        return fit_temperature(
+            self.y[val][is_known], own, labels=own_classes, **ANY_TEMPERATURE
+        )
 
     def _stop_early(self, options):
         start = process_time()
@@ -219,7 +228,7 @@ class _Training:
         ways, start = {}, process_time()
         with tempfile.TemporaryDirectory() as folder:
             options = {"checkpoint_dir": folder, "cv": self._cv(5)}
-            search = StagedSearchCV(self.estimator, refit="folds", **options)
+            search = StagedSearchCV(self.estimator, refit="folds", **DEFAULT, **options)
             search.fit(self.X, self.y, groups=self.groups)
             ways["folds"] = self._describe(search, process_time() - start)
             search.set_params(refit="all", resume=True)
@@ -252,12 +261,13 @@ class _Training:
         ways = {}
         step = "lgbmclassifier__" if hasattr(self.estimator, "steps") else ""
         grid = {f"{step}{name}": values for name, values in self.plan["grid"].items()}
-        for rule in _TUNED_RULES:
+        for rule, scoring in _TUNED_RULES.items():
             start = process_time()
             search = StagedSearchCV(
                 self.estimator,
                 grid,
-                scoring=f"neg_{rule}",
+                scoring=scoring,
+                n_iter_no_change=20,
                 cv=self._cv(3),
                 refit="all",
             )

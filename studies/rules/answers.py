@@ -72,7 +72,7 @@ def answer(plan, records):
 
 
 def sum_up(evidence):
-    """Say in six sentences what came out."""
+    """Sum up the results in six sentences."""
     yield _say_whether_to_choose(evidence)
     yield _say_policy(evidence)
     regrets = evidence.regrets()
@@ -115,7 +115,7 @@ def _say_whether_to_choose(evidence):
     row = evidence.contrast(REFINED, "last")
     rest = evidence.contrast(REFINED, "last", without=[dataset])
     return (
-        "Choosing a stage insures against ruin: the last stage loses up to "
+        "Choosing a stage protects against the worst: the last stage loses up to "
         f"{-100 * loss:.0f} points of F1 to the choice of refined PBS "
         f"({NAMES[estimator]} on {dataset.replace('_', ' ')}). It does not beat the "
         f"last stage of a sensible budget: {show(row)}, p {row['p_value']:.3f}; "
@@ -128,11 +128,10 @@ def _say_policy(evidence):
     own, former = policies[DEFAULT], policies[FORMER]
     gain = evidence.contrast(DEFAULT, FORMER)
     return (
-        "Refined PLL with a patience of 20, the default of this package, trains "
-        f"{100 * own['share']:.0f} % of the budget and loses {own['worst']:.1f} points "
-        "to the best policy in the worst family; PBS with a patience of 10 loses "
-        f"{former['worst']:.1f}. The difference of the two: {show(gain)}. The plan did "
-        "not ask for this."
+        f"Refined PLL with a patience of 20 trains {100 * own['share']:.0f} % of the "
+        f"budget and loses {own['worst']:.1f} points to the best policy in the worst "
+        f"family; PBS with a patience of 10 loses {former['worst']:.1f}. The "
+        f"difference between the two is {show(gain)}. The plan did not ask for this."
     )
 
 
@@ -148,7 +147,7 @@ def _say(evidence, row):
 
 
 def list_limits(evidence):
-    """Say what the answers cannot carry."""
+    """List the limits of the answers."""
     yield (
         "The seven signal sets had been analysed before the plan was written, in the "
         "replication of the paper's experiments. So for them the plan was not blind."
@@ -233,8 +232,8 @@ def _appendix(evidence):
         Paragraph(
             "Macro F1 on the test part in percent, mean and standard deviation over "
             "the trainings, and the difference to the log loss in points. The interval "
-            "is the corrected resampled t over the folds: it is about other splits of "
-            "the same data, and no evidence for other data."
+            "is the corrected resampled t over the folds. It describes other splits of "
+            "the same data and says nothing about other data."
         ),
         Links([("back to the answers", f"#{top.anchor}")]),
     ]

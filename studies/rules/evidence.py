@@ -115,6 +115,7 @@ class Evidence:
             key: StoppingRuleComparison(
                 trajectories,
                 plan["rules"],
+                n_iter_no_change=10,
                 scoring=TARGET,
                 judges=plan["judges"][1:],
             )

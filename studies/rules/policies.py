@@ -7,8 +7,8 @@ from studies.rules.evidence import SHARE, TARGET, Policy, as_policy, name_of
 from studies.rules.questions import CONTRAST_HEADER, contrast_lines
 
 PATIENCES = (10, 20, 50, None)
-DEFAULT = Policy("refined_penalized_log_loss", 20)  # of this package
-FORMER = Policy("penalized_brier", 10)  # its default before that
+DEFAULT = Policy("refined_penalized_log_loss", 20)  # what the second study tested
+FORMER = Policy("penalized_brier", 10)  # the default before it
 _LAST = Policy("last")
 _CONTRASTS = (
     (DEFAULT, FORMER),
@@ -72,17 +72,18 @@ def answer_policies(evidence):
     return [
         Heading(2, "Which rule, with which patience?"),
         Paragraph(
-            "This question is not in the plan; it was asked after the answers above "
-            "were known. A policy is a rule with a patience: training stops after so "
-            "many stages without an improvement. Means over the families; regret is "
-            "the F1 that is lost to the best policy of this table in a family, in "
-            "points. A share of 1 is the whole budget: 60 epochs of the networks, 150 "
-            "stages of the other models."
+            "This question is not in the plan. We asked it after the answers above "
+            "were known. A policy is a rule with a patience: training stops after that "
+            "many stages without improvement. Means over the families; regret is the "
+            "F1 lost to the best policy of this table in a family, in points. A share "
+            "of 1 is the whole budget: 60 epochs of the networks, 150 stages of the "
+            "other models."
         ),
         Table(header, lines),
         Paragraph(
-            f"The default of this package is {name_of(DEFAULT)}; it was "
-            f"{name_of(FORMER)}. In points of F1, with the data sets as units:"
+            f"The second study tested {name_of(DEFAULT)} against {name_of(FORMER)}, "
+            "the default before it. Contrasts in points of F1, with the data sets as "
+            "units:"
         ),
         Table(["contrast", "data", *CONTRAST_HEADER], contrasts),
     ]

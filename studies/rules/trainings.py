@@ -2,7 +2,8 @@
 
 A record keeps, for each stage and part, what every rule can be computed from: the log
 loss, the Brier score, the number of errors, macro F1, and both losses after
-recalibration by the temperature that is best on the validation part.
+recalibration by the temperature that is best on the validation part. The committed
+records were made with version 0.1.0, whose temperatures could be below 1.
 """
 
 import warnings
@@ -153,7 +154,7 @@ def make_notebook_network(n_channels, length, n_classes):
 
 
 def train(plan, job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON."""
+    """Run a job; return its record, ready for JSON."""
     task = load(plan, job.dataset, data_home)
     with warnings.catch_warnings():  # of networks that have not converged, and of
         warnings.simplefilter("ignore")  # classes without a sample in a small part
@@ -164,6 +165,7 @@ def train(plan, job, data_home=None, device="auto"):
             cv=[task.folds[job.fold]],
             rules=["log_loss", "brier", "penalized_brier"],
             scoring=["f1_macro", "calibrated_log_loss", "calibrated_brier"],
+            n_iter_no_change=10,
             random_state=job.seed,
         )
     (trajectory,) = comparison.trajectories

@@ -16,15 +16,18 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
+from studies._scores import ANY_TEMPERATURE
 
 N_TRAIN = 6000
-REFINED = get_scorer("neg_refined_penalized_log_loss", class_weight="balanced")
+RULE = "neg_refined_penalized_log_loss"
+REFINED = get_scorer(RULE, class_weight="balanced", **ANY_TEMPERATURE)
 PLAIN = get_scorer("neg_penalized_log_loss", class_weight="balanced")
-# Class weights of the booster, what the search is given, and whether `fit` is given
-# weights of rows that balance the classes.
+UNWEIGHTED = {"scoring": get_scorer(RULE, **ANY_TEMPERATURE)}
+# Class weights of the booster, options of the search, and whether `fit` is given
+# sample weights that balance the classes.
 WAYS = {
-    "no weights": (None, {}, False),
-    "weights of rows": (None, {}, True),
+    "no weights": (None, UNWEIGHTED, False),
+    "weights of rows": (None, UNWEIGHTED, True),
     "class_weight, weighted PLL": ("balanced", {"scoring": PLAIN}, False),
     "class_weight, weighted refined PLL": (
         "balanced",
@@ -32,7 +35,7 @@ WAYS = {
         False,
     ),
     "the same, with its temperature": ("balanced", {"scoring": REFINED}, False),
-    "class_weight, default score": ("balanced", {}, False),
+    "class_weight, refined PLL without weights": ("balanced", UNWEIGHTED, False),
 }
 COLUMNS = (
     "balanced log loss",
@@ -50,7 +53,7 @@ def fit(X, y, class_weight, options, weigh_rows):
         max_iter=150, max_leaf_nodes=7, class_weight=class_weight, random_state=0
     )
     weights = compute_sample_weight("balanced", y) if weigh_rows else None
-    search = StagedSearchCV(booster, cv=4, refit="all", **options)
+    search = StagedSearchCV(booster, cv=4, refit="all", n_iter_no_change=20, **options)
     return search.fit(X, y, sample_weight=weights)
 
 

@@ -1,4 +1,4 @@
-"""Policies of the study of few validation rows, and what is kept of a stage."""
+"""Policies of the study of few validation rows, and what is recorded of a stage."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from studies._scores import (
+    ANY_TEMPERATURE,
     brier_score,
     log_losses,
     macro_f1,
@@ -16,9 +17,9 @@ from studies._scores import (
     shorten,
 )
 
-# How the temperature is fitted. A number is the scale of the prior; "bare" is the
-# lowest log loss, "smoothed" that with smoothed labels, "mixed" is bare, and then the
-# probabilities are mixed with uniform ones (the "ts-mix" of probmetrics).
+# How the temperature is fitted. A number is the scale of the prior; "bare" minimises
+# the log loss, "smoothed" that of smoothed labels, "mixed" is bare, and then mixes the
+# probabilities with uniform ones (the "ts-mix" of probmetrics).
 PRIORS = {"1": 1.0, "0.7": 0.7, "0.5": 0.5, "0.3": 0.3}
 CALIBRATIONS = ("bare", *PRIORS, "smoothed", "mixed")
 
@@ -43,6 +44,10 @@ class Policy:
 
     shipped : str or None, default=None
         The calibration of the kept stage. If None, that of `judged`.
+
+    soften : bool, default=False
+        Whether temperatures below 1 count as 1. That is the best temperature of at
+        least 1, see `studies.defaults.soften`.
     """
 
     rule: str
@@ -50,22 +55,31 @@ class Policy:
     penalized: bool = False
     judged: str | None = None
     shipped: str | None = None
+    soften: bool = False
+
+    def _read(self, row, name, calibration):
+        """Return a loss at a stage, or at all, after a calibration."""
+        if calibration is None:
+            return np.asarray(row[name])
+        value = np.asarray(row[f"{name} {calibration}"])
+        if self.soften:
+            sharpens = np.less(row[f"temperature {calibration}"], 1)
+            return np.where(sharpens, row[name], value)
+        return value
 
     def score(self, row, n_rows, n_classes):
         """Return the value of the rule at a stage, or at all; lower is better."""
-        value = row[_key(self.rule, self.judged)]
+        value = self._read(row, self.rule, self.judged)
         if not self.penalized:
             return value
         penalty = paper_penalty(self.rule, n_classes)
-        return value + penalty * row["errors"] / n_rows
+        return value + penalty * np.asarray(row["errors"]) / n_rows
 
     def choose(self, record):
         """Return the stage that is kept."""
-        keys = (_key(self.rule, self.judged), "errors")
-        columns = {key: np.array(record["stages"][key]) for key in keys}
         n_rows = record["n_rows"]["validation"]
         stopper = EarlyStopper(n_iter_no_change=self.patience, greater_is_better=False)
-        for score in self.score(columns, n_rows, record["n_classes"]):
+        for score in self.score(record["stages"], n_rows, record["n_classes"]):
             if stopper.update(score):
                 break
         return stopper.best_iteration
@@ -73,12 +87,8 @@ class Policy:
     def judge(self, record):
         """Return the log loss and macro F1 of the kept model on the test part."""
         best, stages = self.choose(record), record["stages"]
-        loss = stages[_key("test_log_loss", self.shipped or self.judged)]
-        return loss[best], stages["test_f1"][best]
-
-
-def _key(name, calibration):
-    return name if calibration is None else f"{name} {calibration}"
+        loss = self._read(stages, "test_log_loss", self.shipped or self.judged)
+        return float(loss[best]), stages["test_f1"][best]
 
 
 OLD, PLAIN = "PBS, 10, no temperature", "log loss, 10, no temperature"
@@ -99,6 +109,13 @@ POLICIES = {
     },
     "refined PLL, 20, smoothed labels": Policy("log_loss", 20, True, "smoothed"),
     "refined PLL, 20, ts-mix": Policy("log_loss", 20, True, "mixed"),
+    "refined log loss, 20, no prior, T ≥ 1": Policy(
+        "log_loss", 20, judged="bare", soften=True
+    ),
+    "refined log loss, 20, σ = 0.5, T ≥ 1": Policy(
+        "log_loss", 20, judged="0.5", soften=True
+    ),
+    "refined PLL, 20, σ = 0.5, T ≥ 1": Policy("log_loss", 20, True, "0.5", soften=True),
 }
 
 
@@ -107,7 +124,9 @@ def fit_calibrations(y, proba):
     labels = np.arange(proba.shape[1])
 
     def fit(prior_scale):
-        return fit_temperature(y, proba, labels=labels, prior_scale=prior_scale)
+        return fit_temperature(
+            y, proba, labels=labels, prior_scale=prior_scale, **ANY_TEMPERATURE
+        )
 
     return {
         "bare": fit(None),
@@ -119,7 +138,7 @@ def fit_calibrations(y, proba):
 def fit_smoothed(y, proba):
     """Return the temperature with the lowest log loss of smoothed labels.
 
-    They are mixed with uniform ones, which weigh as much as one row in all.
+    The labels are mixed with uniform ones that weigh as much as one row in total.
     """
     logs = np.log(np.maximum(proba, np.finfo(proba.dtype).eps)).astype(float)
     weight = 1 / (len(y) + 1)
@@ -134,7 +153,7 @@ def fit_smoothed(y, proba):
 
 
 def measure(y, proba):
-    """Return what is kept of a stage: `y` and `proba` have both parts."""
+    """Return what is recorded of a stage; `y` and `proba` have both parts."""
     (y_val, y_test), (val, test) = y, proba
     row = {
         "log_loss": log_losses(y_val, val).mean(),

@@ -85,12 +85,16 @@ def make_search(job):
         network = MLPClassifier(max_iter=job.max_iter, random_state=job.seed)
         estimator = make_pipeline(SimpleImputer(), StandardScaler(), network)
     return StagedSearchCV(
-        estimator, SETTINGS[job.family], scoring="neg_log_loss", refit=False
+        estimator,
+        SETTINGS[job.family],
+        scoring="neg_log_loss",
+        n_iter_no_change=20,
+        refit=False,
     )
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a search; return its record, ready for JSON."""
+    """Run a search; return its record, ready for JSON."""
     X, y, *_ = load_set(job.dataset, data_home, n_train=N_ROWS, seed=job.seed)
     search = make_search(job)
     with warnings.catch_warnings(action="ignore"):
@@ -107,7 +111,7 @@ def train(job, data_home=None, device="auto"):
 
 
 def same_stage(scores, leader, *, grace=20, n_errors=2):
-    """Tell whether a candidate is behind the leader at the same stage."""
+    """Return whether a candidate is behind the leader at the same stage."""
     if len(scores) < grace:
         return False
     top = int(leader.mean(axis=1).argmax())
@@ -117,7 +121,7 @@ def same_stage(scores, leader, *, grace=20, n_errors=2):
 
 
 def by_pace(scores, leader, *, grace=10, n_errors=1, n_before=5, n_ahead=10):
-    """Tell whether a candidate is behind the best stage of the leader, and too slow.
+    """Return whether a candidate is behind the leader's best stage, and too slow.
 
     It is too slow if at the pace of its last stages it would still be behind some
     stages later: a small learning rate is behind for long and may win in the end.
@@ -141,21 +145,21 @@ RULES = {
 
 
 def race(curves, rule):
-    """Return the best score with racing, and how many stages each candidate had.
+    """Return the best score with racing, and the number of stages of each candidate.
 
     Parameters
     ----------
     curves : list of ndarray of shape (n_stages, n_folds)
-        The scores of the candidates, in the order in which they come.
+        The scores of the candidates, in order.
 
     rule : callable
-        Tells from the scores of a candidate so far, and all of the best finished one,
-        whether it is given up.
+        Takes the scores of a candidate so far and all scores of the best finished one;
+        returns whether to give the candidate up.
 
     Returns
     -------
     score : float
-        The mean score of what is chosen.
+        The mean score of the chosen candidate.
 
     n_stages : list of int
         The stages that were trained.
@@ -173,7 +177,7 @@ def race(curves, rule):
 
 
 def simulate(record, rule):
-    """Return for each order the share of the time that is saved, and the regret."""
+    """Return the share of the time saved and the regret, for each order."""
     curves = [np.array(scores) for scores in record["scores"]]
     time = np.array(record["fit_time"])
     full = np.array([len(curve) for curve in curves])
@@ -196,9 +200,9 @@ def make_parts(records):
     parts = [
         Heading(1, TITLE),
         Paragraph(
-            f"27 settings in {N_ORDERS} orders. Share of the time that is saved; "
-            "regret in % of the log loss: mean over all, mean of the worst set, worst "
-            "search. The last two columns are means in the order of the grid."
+            f"27 candidates in {N_ORDERS} orders. Share of the time saved; regret in % "
+            "of the log loss: mean over all searches, mean of the worst data set, "
+            "worst search. The last two columns are means in the order of the grid."
         ),
     ]
     for (family, seed), own in sorted(runs.items()):

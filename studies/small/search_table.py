@@ -1,4 +1,4 @@
-"""Ways to a model for use, on twelve sets: test log loss, macro F1 and time.
+"""Ways to a final model, on twelve data sets: test log loss, macro F1 and time.
 
 A part held out, ``StagedSearchCV`` with both kinds of model, ``GridSearchCV`` over the
 number of stages, and ``CalibratedClassifierCV`` around all stages::
@@ -22,17 +22,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
+from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
 from studies._page import Heading, Paragraph, Table
 from studies._runner import check_names
+from studies._scores import ANY_TEMPERATURE
 from studies._tables import TABLES, load_table
 
-TITLE = "Ways to a model for use"
+TITLE = "Ways to a final model"
 FIELDS = ("job", "log_loss", "f1", "seconds", "n_train", "n_classes")
 QUICK = ("wine",)
 SETS = [*TABLES, "digits", "wine", "breast_cancer"]
 N_TRAIN, N_TEST, N_STAGES = 1_000, 3_000, 80
 FAMILIES = ("HGB", "MLP")
+CHOICE = {
+    "scoring": get_scorer("neg_refined_penalized_log_loss", **ANY_TEMPERATURE),
+    "n_iter_no_change": 20,
+}
 METHODS = ("hold-out", "all", "folds", "grid", "calibrated")
 load = load_table
 
@@ -55,7 +61,7 @@ class Job:
 
 
 def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, **_):
-    """List the fits; `n_repeats` is the number of seeds, which are other splits."""
+    """List the fits; `n_repeats` is the number of seeds, each with its own split."""
     check_names("--datasets", datasets, SETS)
     check_names("--estimators", estimators, FAMILIES)
     return [
@@ -68,7 +74,7 @@ def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, 
 
 
 def load_set(name, data_home, *, n_train=N_TRAIN, seed=0):
-    """Return training and test part; classes of very few rows are left out."""
+    """Return training and test part, without classes of very few rows."""
     X, y = load_table(name, data_home)
     while True:
         y = np.unique(y, return_inverse=True)[1]
@@ -106,14 +112,9 @@ def make_method(job):
     """Return the model of a job, not fitted."""
     estimator, n_stages = make_estimator(job)
     if job.method == "hold-out":
-        return EarlyStoppingClassifier(
-            estimator,
-            scoring="neg_refined_penalized_log_loss",  # as the search
-            n_iter_no_change=20,
-            random_state=job.seed,
-        )
+        return EarlyStoppingClassifier(estimator, **CHOICE, random_state=job.seed)
     if job.method in ("all", "folds"):
-        return StagedSearchCV(estimator, refit=job.method)
+        return StagedSearchCV(estimator, refit=job.method, **CHOICE)
     if job.method == "calibrated":
         return CalibratedClassifierCV(estimator, method="temperature", cv=5)
     numbers = np.linspace(job.max_iter / 5, job.max_iter, 5).astype(int).tolist()
@@ -121,7 +122,7 @@ def make_method(job):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a fit; return its record, ready for JSON. Seconds are those of processors."""
+    """Run a fit; return its record, ready for JSON. Seconds are CPU time."""
     X, y, X_test, y_test = load_set(job.dataset, data_home, seed=job.seed)
     start = process_time()
     with warnings.catch_warnings(action="ignore"):
@@ -143,9 +144,9 @@ def make_parts(records):
     parts = [
         Heading(1, TITLE),
         Paragraph(
-            "Test log loss. Below, beside the hold-out: geometric mean of the ratios "
-            "of log losses, number of sets on which it is lower, mean change of F1 in "
-            "points, geometric mean of the ratios of times."
+            "Test log loss. The last rows compare with the hold-out: geometric mean of "
+            "the ratios of log losses, number of data sets with a lower log loss, mean "
+            "change of F1 in points, geometric mean of the ratios of times."
         ),
     ]
     for family in FAMILIES:

@@ -1,15 +1,15 @@
 """Early stopping by a refined rule with few validation rows.
 
-Data sets are cut down so that a tenth of the rows, 10 to 1,000, validates. Every
-training is followed stage by stage until all policies have stopped. A policy is a rule,
-a patience, and how the temperature of the kept stage is fitted. The first of
-`POLICIES` is what the others are compared with::
+Data sets are subsampled so that a tenth of the rows, 10 to 1,000, is the validation
+set. Every training is recorded stage by stage until all policies have stopped. A policy
+is a rule, a patience, and how the temperature of the kept stage is fitted. All policies
+are compared with the first of `POLICIES`::
 
     python -m studies small run --data-home FOLDER
     python -m studies small report
 
-FOLDER has the signals of the paper and a folder ``tabular``; see ``_tables.py``.
-`make_guide_table` makes the table of ``doc/choose_then_calibrate.rst``.
+FOLDER holds the signals of the paper and a folder ``tabular``; see ``_tables.py``.
+`make_guide_table` makes the table in ``doc/choose_then_calibrate.rst``.
 """
 
 import time
@@ -98,7 +98,7 @@ def load(name, data_home=None):
 
 
 def list_sizes(name, data_home):
-    """Return the numbers of validation rows that a data set is large enough for."""
+    """Return the numbers of validation rows for which a data set is large enough."""
     _, _, split = load(name, data_home)
     train, val, _ = split(0)
     if val is not None:
@@ -141,7 +141,7 @@ def _draw(rows, y, n_rows, seed):
 
 
 def _divide(rows, y, size, seed):
-    """Divide rows in two, by classes where there are enough rows of each."""
+    """Split rows in two, stratified where every class has enough rows."""
     try:
         return train_test_split(
             rows, test_size=size, stratify=y[rows], random_state=seed
@@ -189,7 +189,7 @@ def _boost(job, X, y):
 
 
 def train(job, data_home=None, device="auto"):
-    """Do a job; return its record, ready for JSON."""
+    """Run a job; return its record, ready for JSON."""
     with warnings.catch_warnings():  # of columns without a value
         warnings.simplefilter("ignore")
         return _train(job, data_home, device)
@@ -225,7 +225,7 @@ def _train(job, data_home, device):
 
 
 def make_jobs(datasets=None, estimators=None, *, n_repeats=None, data_home=None, **_):
-    """List the jobs, small parts first; `n_repeats` is the most seeds of a job."""
+    """List the jobs, small parts first; `n_repeats` limits the seeds of a job."""
     check_names("--datasets", datasets, SETS)
     check_names("--estimators", estimators, FAMILIES)
     sizes = {name: list_sizes(name, data_home) for name in datasets or SETS}

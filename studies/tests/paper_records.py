@@ -14,6 +14,13 @@ def contents(folder):
     }
 
 
+def fill(folder, records):
+    """Add records to a folder, and return it."""
+    for record in records:
+        RecordStore(folder).add(record)
+    return folder
+
+
 def make_record(dataset, loss, fold, gain, max_iter=3, estimator="cnn", status=None):
     """A training in which the penalized rules choose a stage better by `gain`."""
     val = {

@@ -59,7 +59,7 @@ def test_names_that_are_not_in_the_plan_are_refused(datasets, estimators, messag
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("title = 1", "It lacks .*questions"), ("title =", "must be a file of TOML")],
+    [("title = 1", "It lacks .*questions"), ("title =", "must be a TOML file")],
 )
 def test_a_plan_that_is_not_complete_is_refused(tmp_path, text, message):
     path = tmp_path / "plan.toml"

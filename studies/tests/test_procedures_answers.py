@@ -104,17 +104,17 @@ def decisions(effects):
 
 
 def test_defaults_follow_from_the_rules_of_the_plan():
-    default, refit, where = decisions(plant)
+    default, refit, where, _ = decisions(plant)
     assert default.startswith("H3 holds: the default of early stopping stays")
     assert 'refit="all" is the default' in refit
-    assert "in its worst kind of data it loses 0.0 %" in refit
-    assert 'to "folds", which loses 2.0 % in its worst' in refit
+    assert "in its worst kind of data it loses 0.0 log points" in refit
+    assert 'to "folds", which loses 2.0 in its worst' in refit
     assert "better in every kind of data: tables −8.4" in where
-    default, refit, where = decisions(oppose)
+    default, refit, where, _ = decisions(oppose)
     assert default.startswith("H3 does not hold: the default of early stopping changes")
     assert 'refit="folds" is the default' in refit
-    assert "in its worst kind of data it loses 2.0 %" in refit
-    assert "not surely better on tables +8.4" in where
+    assert "in its worst kind of data it loses 2.0 log points" in refit
+    assert "not clearly better on tables +8.4" in where
 
 
 def test_kinds_in_which_all_rows_are_not_better_are_named():
@@ -122,8 +122,8 @@ def test_kinds_in_which_all_rows_are_not_better_are_named():
         sign = (-1) ** number_of(dataset) if kind == "binary" else -1
         return {"refit": 5 * sign + 0.1 * number_of(dataset)}
 
-    *_, where = decisions(effects)
-    assert "is not surely better on binary tables" in where
+    *_, where, _ = decisions(effects)
+    assert "is not clearly better on binary tables" in where
     assert where.index("binary tables") < where.index("and better on tables")
 
 
@@ -137,9 +137,10 @@ def test_what_to_use_when():
     (table,) = (part for part in parts if isinstance(part, Table))
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["signals: rule"][:1] == ["refined PLL"]
-    assert rows["signals: rule"][2] == "tested, holds"
+    assert rows["signals: rule"][2] == "tested by H1, which holds"
+    assert rows["tables: rule"][2] == "not clear; equivalence (H4) was shown"
     assert rows["tables: rule"][0] == "either"
-    assert rows["binary tables: rule"][2] == "not sure"
+    assert rows["binary tables: rule"][2] == "not clear"
     assert rows["tables: procedure"][0] == 'refit="all"'
     assert rows["tables: procedure"][3] == "× 1.3"
     assert rows["binary tables: procedure"][0] == "early stopping"
@@ -205,18 +206,18 @@ def test_limits_say_what_is_missing():
         scores[0] = None
     left[1] = make_failure(left[1])
     limits = " ".join(list_limits(Study(PLAN, left)))
-    assert "are not complete and left out: signal 1 at random." in limits
+    assert "are incomplete and left out: signal 1 at random." in limits
     n_late = sum(record["job"]["fold"] == 1 for record in left)
     assert f"1 of 2 rounds count; {n_late} trainings" in limits
     assert "failed and have no values: 1 (hgb on table 0)." in limits
-    assert "which are never chosen: 1; without any other stage: 0." in limits
+    assert "which are never chosen: 1; with no other stage: 0." in limits
 
 
 def test_limits_say_what_was_cut():
     text = "most_rows = 7\nmost_test_rows = 8\nmost_tuned_rows = 9\nmost_points = 32\n"
     plan = type(PLAN)(text + PLAN.text)
     limits = " ".join(list_limits(Study(plan, make_records(plant))))
-    assert "to 7 rows to train on and 8 to test on, for tuned models to 9" in limits
+    assert "7 training rows and 8 test rows, 9 training rows for tuned" in limits
     assert "longer than 32 points" in limits
 
 

@@ -1,11 +1,11 @@
-"""The data of the study of procedures: only tables that were seen before are read."""
+"""The data of the study of procedures."""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from studies.procedures import PLAN
-from studies.procedures.data import _thinned, load
+from studies.procedures.data import COPIES, Task, _thinned, load, share_of_copies
 from studies.tests.rules_records import DATA
 
 needs_data = pytest.mark.skipif(
@@ -37,6 +37,19 @@ def test_no_class_gets_lost():
     assert np.bincount(y[rows]).tolist()[1] == 4
     assert np.bincount(y[rows])[2] >= 6
     assert np.array_equal(_thinned(train, y, 2000, rng), train)
+
+
+def test_copies_of_training_rows_are_counted():
+    X = np.array([[1.0, np.nan], [2, 3], [1, np.nan], [4, 5], [2, 3], [6, 7]])
+    folds = [(np.array([0, 1, 3]), np.array([2, 4, 5, 5]))]
+    assert share_of_copies(Task(X, np.zeros(6), None, [], folds)) == 50
+
+
+@needs_data
+@pytest.mark.parametrize("name", [*COPIES, "wifi_room"])
+def test_data_sets_with_copies(name):
+    share = share_of_copies(load(PLAN, name, DATA))
+    assert share == pytest.approx(COPIES.get(name, 0.0), abs=0.05)
 
 
 @pytest.mark.parametrize("home", [None, "nowhere"])

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 from studies._page import Table
 from studies.procedures import tables
 from studies.procedures.analysis import Study
-from studies.tests.procedures_records import PLAN, make_records, plant
+from studies.tests.procedures_records import PLAN, make_records, number_of, plant
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,10 @@ def test_parts_of_the_data_and_models(study):
 def test_procedures_have_their_cost(study):
     parts = tables.show_procedures(study)
     rows = rows_of(parts)  # the last kind of each procedure: signals
-    assert rows["StagedSearchCV, folds"]["times the default"] == "1.3"
+    assert rows["StagedSearchCV, folds"]["time relative to the default"] == "1.3"
     assert rows["StagedSearchCV, folds"]["calibration error, points"].startswith("5.0")
-    assert rows["early stopping, default"]["log loss, % against the default"] == "–"
+    default = rows["early stopping, default"]
+    assert default["log loss, log points against the default"] == "–"
     assert rows_of(parts, 1)["early stopping, default"]["signals"].startswith("60 (")
 
 
@@ -75,7 +76,7 @@ def test_refits_sizes_and_tuned_models(study):
     assert sizes["60 to 250"]["trainings"] == "150"
     assert sizes["below 60"]["F1: refined PLL − log loss"] == "–"
     tuned = rows_of(tables.show_tuned(study))
-    assert tuned["table 2"]["log loss, %"] == "−4.0"
+    assert tuned["table 2"]["log loss, log points"] == "−4.0"
     assert tuned["mean over units"]["F1, points"] == "+1.50"
     without = [r for r in study.records if r["job"]["estimator"] != "tuned"]
     assert tables.show_tuned(Study(PLAN, without)) == []
@@ -84,7 +85,7 @@ def test_refits_sizes_and_tuned_models(study):
 def test_what_single_sets_tell(study):
     rows = rows_of(tables.show_within(study))
     assert rows["all against default"]["lower"] == "22"
-    assert rows["all against default"]["not told apart"] == "0"
+    assert rows["all against default"]["no clear difference"] == "0"
 
 
 def test_policies_are_listed(study):
@@ -100,3 +101,31 @@ def test_all_sets_are_listed_with_those_that_share_their_data(study):
     assert "table 9" not in rows  # seen
     assert rows["table 1"]["H1 and H4"] == "−0.07"
     assert rows["signal 8"]["H5"] == "−10.8"
+
+
+def test_what_h3_depends_on():
+    def effects(dataset, kind):
+        former = 400.0 if dataset == "signal_1" else -4 - number_of(dataset) / 10
+        return {"former": former}
+
+    records = make_records(effects)
+    for record in records:
+        job = record["job"]
+        if (job["dataset"], job["estimator"]) == ("signal_1", "cnn"):
+            record["samples"]["true"] = [2] * len(record["samples"]["true"])
+    rows = rows_of(tables.show_sensitivity(Study(PLAN, records)))
+    planned = rows["nothing, as planned"]
+    assert planned["units"] == "20"
+    assert "H3" not in planned["what holds"]
+    assert rows["test folds of a single class"]["units"] == "20"
+    without = rows["signal 1 (the largest difference)"]
+    assert without["units"] == "19"
+    assert without["H3, log points"].startswith("−4.4 (")
+    assert "H3" in without["what holds"]
+
+
+def test_sets_that_share_data_with_the_pilot(study):
+    assert tables.find_related(study) == []
+    plan = type(PLAN)(PLAN.text.replace('["signal_7"', '["table_9", "signal_7"'))
+    related = tables.find_related(Study(plan, study.records))
+    assert related == ["signal_7", "signal_8"]

@@ -70,8 +70,8 @@ def _check_record(job, task):
     models = {
         "default": EarlyStoppingClassifier(estimator, **options, **trainings.DEFAULT),
         "former": EarlyStoppingClassifier(estimator, **options, **trainings.FORMER),
-        "all": StagedSearchCV(estimator, refit="all"),
-        "folds": StagedSearchCV(estimator, refit="folds"),
+        "all": StagedSearchCV(estimator, refit="all", **trainings.DEFAULT),
+        "folds": StagedSearchCV(estimator, refit="folds", **trainings.DEFAULT),
     }
     for name, model in models.items():
         model.fit(task.X[train], task.y[train], groups=groups)

@@ -8,16 +8,14 @@ pytest.importorskip("matplotlib")
 from studies import rules
 from studies.__main__ import write_report
 from studies._page import as_markdown
-from studies._store import RecordStore
 from studies.rules import PLAN
+from studies.tests.paper_records import fill
 from studies.tests.rules_records import make_record, make_records
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for record in make_records():
-        RecordStore(tmp_path).add(record)
-    return tmp_path
+    return fill(tmp_path, make_records())
 
 
 def test_the_report_answers_the_questions_of_the_plan(folder):
@@ -47,6 +45,6 @@ def test_damaged_files_are_named_in_the_report(folder):
 def test_without_a_complete_family_there_is_no_answer():
     records = [make_record("synthetic", "hgb", 0, f1=(0.5, 0.6, 0.4))]
     text = as_markdown(rules.make_parts(records))
-    assert "made-up data" in text
+    assert "Synthetic data" in text
     assert "No family of models is complete" in text  # XGBoost is missing
     assert "## The plan" in text
