@@ -14,6 +14,7 @@ from studies.procedures.analysis import (
     Study,
     five_results,
     get_way,
+    log_ratio,
     raise_loss,
     replay,
 )
@@ -211,6 +212,11 @@ def test_one_model_beside_the_folds(study):
             expect_row("doc/production.rst", name, show(row, 1))
 
 
+def test_one_model_beside_the_folds_over_all(study):
+    row = study.summary(log_ratio("all", "folds"))
+    expect_row("doc/production.rst", "all 48 units, second study", show(row, 1))
+
+
 def test_splits(study):
     row = descriptions.compare_splits(study)["H1"]
     expect("doc/faq.rst", show(row["at_random"]), show(row["groups"]))
@@ -233,6 +239,14 @@ def test_few_validation_rows(study):
     expect("doc/evidence.rst", show(row["log_ratio"], 1).replace(" (", " % ("))
     expect("doc/faq.rst", f"{row['log_ratio']['difference']:.1f} % higher")
     assert row["log_ratio"]["n"] == 5
+
+    def with_few_rows(record):
+        difference = minus(loss_of("refined_log_loss", 20), PBS_10)
+        is_small = record["n_rows"]["validation"] < 60
+        return difference(record) if is_small else math.nan
+
+    shown = show(study.summary(with_few_rows), 1).replace(" (", " % (")
+    expect("doc/evidence.rst", shown)
 
 
 def test_how_much_was_done(study):
