@@ -17,8 +17,8 @@ groups = np.repeat(["Ann", "Bob", "Cem"], [100, 60, 80])
 X = np.zeros((len(groups), 1))
 
 # %%
-# K-fold ignores recordings. If it shuffles, it tests on rows whose neighbours in time are
-# in the training set. If windows overlap, these neighbours even share samples.
+# K-fold ignores recordings. If it shuffles, it tests on rows whose neighbours in time
+# are in the training set. If windows overlap, these neighbours even share samples.
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import GroupKFold, KFold
@@ -37,10 +37,11 @@ HBlockDisplay.from_splitter(GroupKFold(3), X, groups=groups)
 plt.show()
 
 # %%
-# ``HBlockSplit`` cuts each recording into ten blocks. A fifth of them is for validation,
-# three tenths are for testing, and the rest is for training. From fold to fold, the
-# validation and test blocks move by one block, and wrap around at the end. (``split``
-# trains on the validation blocks too; ``split_with_validation`` yields all three parts.)
+# ``HBlockSplit`` cuts each recording into ten blocks. A fifth of them is for
+# validation, three tenths are for testing, and the rest is for training. From fold to
+# fold, the validation and test blocks move by one block, and wrap around at the end.
+# (``split`` trains on the validation blocks too; ``split_with_validation`` yields all
+# three parts.)
 
 from sklearn_superior.model_selection import HBlockSplit
 
@@ -61,8 +62,8 @@ HBlockDisplay.from_splitter(HBlockSplit(10, gap=gap), X, groups=groups)
 plt.show()
 
 # %%
-# Without validation blocks, and with a step as long as the test set, every row is tested
-# exactly once, as in K-fold.
+# Without validation blocks, and with a step as long as the test set, every row is
+# tested exactly once, as in K-fold.
 
 blocks = HBlockSplit(10, n_validation_blocks=0, n_test_blocks=2, step=2, gap=gap)
 HBlockDisplay.from_splitter(blocks, X, groups=groups)

@@ -15,8 +15,8 @@ alone. Refined rules score each epoch *after* that.
 #
 # Synthetic recordings of eight kinds of motion are cut into windows. The network trains
 # for 60 epochs on each fold. Every rule scores the validation set after each epoch and
-# chooses the best one. The test set shows how good the choice is, by the accuracy and by
-# the log loss, before and after recalibration on the validation set.
+# chooses the best one. The test set shows how good the choice is, by the accuracy and
+# by the log loss, before and after recalibration on the validation set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -71,8 +71,8 @@ comparison = compare_stopping_rules(
 # The figure shows CP, the checkpoint: each rule chooses the best of all epochs. The
 # plain log loss chooses the earliest one, with the best log loss before recalibration:
 # that is what it asks for. Its predictions are the worst, and so is its log loss after
-# recalibration. The refined rules choose later epochs, with more correct predictions and,
-# after recalibration, better probabilities.
+# recalibration. The refined rules choose later epochs, with more correct predictions
+# and, after recalibration, better probabilities.
 
 rows = {row["rule"]: [] for row in comparison.records}
 for row in comparison.records:

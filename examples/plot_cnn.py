@@ -41,9 +41,9 @@ print(f"{len(train)} training, {len(validation)} validation, {len(test)} test wi
 
 # %%
 # The network is a smaller version of the paper's. After every epoch it scores the
-# validation windows by the refined log loss, the default, negated because greater scores
-# are better. Training stops after eight epochs without improvement, and the weights of
-# the best epoch are restored.
+# validation windows by the refined log loss, the default, negated because greater
+# scores are better. Training stops after eight epochs without improvement, and the
+# weights of the best epoch are restored.
 
 from sklearn_superior.neural_network import CNNClassifier
 

@@ -65,8 +65,8 @@ print(checkpoints[columns].round(3).to_string(index=False))
 # intervals are wide: five folds of one data set show what can happen, and prove nothing
 # about other data.
 #
-# The figure shows all folds, with each curve scaled to its range. The markers show which
-# epoch each rule chooses in each fold. They are stacked where several rules choose the
-# same epoch. r is the correlation with F1, averaged over the folds.
+# The figure shows all folds, with each curve scaled to its range. The markers show
+# which epoch each rule chooses in each fold. They are stacked where several rules
+# choose the same epoch. r is the correlation with F1, averaged over the folds.
 
 display = comparison.plot(fold="all")

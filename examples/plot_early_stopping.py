@@ -62,8 +62,8 @@ for name, booster in boosters.items():
 
 # %%
 # ``validation_scores_`` has the score of every stage, and ``best_iteration_`` is the
-# stage that is kept, counted from 0. ``estimator_`` is the library's own classifier, cut
-# back to that stage.
+# stage that is kept, counted from 0. ``estimator_`` is the library's own classifier,
+# cut back to that stage.
 
 from sklearn.metrics import f1_score
 
@@ -78,7 +78,8 @@ for name, model in models.items():
 
 # %%
 # The curves end where training stopped. The points are the stages that are kept. At the
-# same learning rate, XGBoost takes smaller steps than the others and needs more of them.
+# same learning rate, XGBoost takes smaller steps than the others and needs more of
+# them.
 
 import matplotlib.pyplot as plt
 

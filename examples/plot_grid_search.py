@@ -70,10 +70,10 @@ axes[0].set_ylabel("mean of five folds")
 plt.show()
 
 # %%
-# The accuracy ignores probabilities. It chooses one neighbour, whose forecasts are all 0
-# or 1. The Brier score chooses two: two neighbours can disagree, and it does not matter
-# that the order of the classes then decides the vote. PBS charges for both inaccurate
-# probabilities and wrong votes, and chooses three.
+# The accuracy ignores probabilities. It chooses one neighbour, whose forecasts are all
+# 0 or 1. The Brier score chooses two: two neighbours can disagree, and it does not
+# matter that the order of the classes then decides the vote. PBS charges for both
+# inaccurate probabilities and wrong votes, and chooses three.
 #
 # The results on unseen images:
 

@@ -37,10 +37,10 @@ def loader(X, y, **options):
 
 
 # %%
-# The module has a metric for each score. Metrics take probabilities, so apply the softmax
-# first. Pass the metric itself to ``self.log``: Lightning then computes its value at the
-# end of the epoch, over all processes, and resets it. With a penalty of 0 the metric is
-# the Brier score.
+# The module has a metric for each score. Metrics take probabilities, so apply the
+# softmax first. Pass the metric itself to ``self.log``: Lightning then computes its
+# value at the end of the epoch, over all processes, and resets it. With a penalty of 0
+# the metric is the Brier score.
 
 from sklearn_superior.integrations.torchmetrics import PenalizedBrierScore
 
@@ -81,8 +81,8 @@ class Digits(L.LightningModule):
 
 
 # %%
-# The two callbacks monitor the penalized score. It is a loss, so lower is better and the
-# mode is ``"min"``, Lightning's default. (In Keras, ``"val_pbs"`` of our
+# The two callbacks monitor the penalized score. It is a loss, so lower is better and
+# the mode is ``"min"``, Lightning's default. (In Keras, ``"val_pbs"`` of our
 # ``ScorerCallback`` is the negated loss, with ``mode="max"``.)
 
 from tempfile import mkdtemp

@@ -5,9 +5,9 @@ How often do the Brier score and the log loss rank right above wrong?
 The paper's appendix compares random forecasts. Class :math:`i` is true, :math:`x` is a
 correct forecast and :math:`q` a wrong one. A rule should give :math:`q` the greater
 loss. The paper finds that the Brier score does so in 99.996 % of the pairs with
-:math:`q_i < x_i`, and in roughly 63 % of those with :math:`q_i > x_i`. It samples from a
-normal distribution, but does not say how. So here are two ways, for several numbers of
-classes.
+:math:`q_i < x_i`, and in roughly 63 % of those with :math:`q_i > x_i`. It samples from
+a normal distribution, but does not say how. So here are two ways, for several numbers
+of classes.
 """
 
 # %%
@@ -19,8 +19,8 @@ classes.
 #   logits of a network.
 #
 # For a correct forecast, the true class is the one with the greatest entry. For a wrong
-# forecast, sampled independently, it is any other class. Each pair then falls into one of
-# the two cases.
+# forecast, sampled independently, it is any other class. Each pair then falls into one
+# of the two cases.
 
 import numpy as np
 from scipy.special import softmax
@@ -84,8 +84,8 @@ results = {
 }
 
 # %%
-# The percentage of pairs that each rule ranks correctly. The last column is the share of
-# the case among all pairs.
+# The percentage of pairs that each rule ranks correctly. The last column is the share
+# of the case among all pairs.
 
 line = "{:8s} {:>7s}" + 5 * " {:>9s}"
 for case, paper in {"q_i < x_i": 99.996, "q_i > x_i": 63}.items():
@@ -99,8 +99,8 @@ for case, paper in {"q_i < x_i": 99.996, "q_i > x_i": 63}.items():
     print()
 
 # %%
-# The running share of the Brier score shows how precise the figures are. The second case
-# is rare with this sampling, so it has fewer pairs.
+# The running share of the Brier score shows how precise the figures are. The second
+# case is rare with this sampling, so it has fewer pairs.
 
 import matplotlib.pyplot as plt
 

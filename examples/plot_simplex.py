@@ -16,9 +16,9 @@ A = np.array([0.34, 0.33, 0.33])
 B = np.array([0.49, 0.51, 0.00])
 
 # %%
-# The closer a point is to a corner, the more probable is the class of that corner. White
-# lines separate the regions by the most probable class: forecasts in the upper one are
-# right. Wrong forecasts with a lower loss than some right forecast are hatched.
+# The closer a point is to a corner, the more probable is the class of that corner.
+# White lines separate the regions by the most probable class: forecasts in the upper
+# one are right. Wrong forecasts with a lower loss than some right forecast are hatched.
 
 import matplotlib.pyplot as plt
 

@@ -3,8 +3,8 @@ Your own network, with skorch
 =============================
 
 :class:`~sklearn_superior.neural_network.CNNClassifier` is for windows of signals. For
-other data and networks, skorch turns any PyTorch module into a classifier. Its callbacks
-take our scorers as they are.
+other data and networks, skorch turns any PyTorch module into a classifier. Its
+callbacks take our scorers as they are.
 """
 
 # %%

@@ -56,15 +56,15 @@ plt.show()
 
 # %%
 # Each size was trained once. A ``GridSearchCV`` over ten numbers of iterations, 20 to
-# 200, would have trained 1,100 iterations for each size and fold, and seen ten points of
-# each curve.
+# 200, would have trained 1,100 iterations for each size and fold, and seen ten points
+# of each curve.
 #
 # Compare with a hold-out
 # -----------------------
 #
-# ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images. Its rule and
-# patience are the same as those of the search, and we give it the best size of trees.
-# Which 40 images are held out is random, so we repeat it with eight seeds.
+# ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images. Its rule
+# and patience are the same as those of the search, and we give it the best size of
+# trees. Which 40 images are held out is random, so we repeat it with eight seeds.
 
 from sklearn.metrics import accuracy_score, log_loss
 
@@ -114,11 +114,11 @@ plt.show()
 # Probabilities without a test set
 # --------------------------------
 #
-# For every training image, ``oof_proba_`` has the probabilities from a fold that has not
-# seen it. Scaled by the temperature, they estimate how good the final model will be,
-# without any test images. The estimate is rough: the fold models have seen fewer rows
-# than the final one, and the number of iterations and the temperature were chosen on the
-# same rows.
+# For every training image, ``oof_proba_`` has the probabilities from a fold that has
+# not seen it. Scaled by the temperature, they estimate how good the final model will
+# be, without any test images. The estimate is rough: the fold models have seen fewer
+# rows than the final one, and the number of iterations and the temperature were chosen
+# on the same rows.
 
 from sklearn_superior.metrics import scale_temperature
 

@@ -147,8 +147,8 @@ def show_the_task(page, X, y, groups):
         "not.",
         ["a network, cross-validated by", "accuracy"],
         rows,
-        "The first number is too good, so from here on we split by blocks. Some of them "
-        "are now for validation, which leaves half of the windows for training.",
+        "The first number is too good, so from here on we split by blocks. Some of "
+        "them are now for validation, which leaves half of the windows for training.",
     )
 
 
