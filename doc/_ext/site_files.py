@@ -1,7 +1,7 @@
 """Files for other programs: llms.txt and, if the site has an address, a sitemap.
 
-``llms.txt`` lists all pages with their first sentence. The sitemap and the tags for link
-previews need ``html_baseurl``.
+``llms.txt`` lists all pages with their first sentence. The sitemap and the tags for
+link previews need ``html_baseurl``.
 """
 
 import re
