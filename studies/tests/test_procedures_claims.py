@@ -234,14 +234,14 @@ def test_the_last_stage(study):
     last = loss_of(LAST, softened=False)
     row = study.summary(minus(loss_of("refined_log_loss", 20), last))
     expect("doc/faq.rst", f"the difference is {-row['difference']:.1f} %")
-    expect("doc/evidence.rst", show(row, 1).replace(" (", " % ("))
+    expect_row("doc/evidence.rst", show(row, 1), "48 units")
     row = study.summary(minus(loss_of(REFINED, 20, softened=False), last))
-    expect("doc/evidence.rst", show(row, 1).replace(" (", " % ("))
+    expect_row("doc/evidence.rst", show(row, 1), "48 units")
 
 
 def test_few_validation_rows(study):
     (row,) = (r for r in descriptions.compare_sizes(study) if r["size"] == "below 60")
-    expect("doc/evidence.rst", show(row["log_ratio"], 1).replace(" (", " % ("))
+    expect_row("doc/evidence.rst", show(row["log_ratio"], 1), "5 units")
     more = 100 * math.expm1(row["log_ratio"]["difference"] / 100)
     expect("doc/faq.rst", f"{more:.1f} % higher")
     assert row["log_ratio"]["n"] == 5
@@ -251,8 +251,8 @@ def test_few_validation_rows(study):
         is_small = record["n_rows"]["validation"] < 60
         return difference(record) if is_small else math.nan
 
-    shown = show(study.summary(with_few_rows), 1).replace(" (", " % (")
-    expect("doc/evidence.rst", shown)
+    shown = show(study.summary(with_few_rows), 1)
+    expect_row("doc/evidence.rst", shown, "5 units")
 
 
 def test_how_much_was_done(study):
