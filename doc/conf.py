@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the studies
 os.environ.setdefault("KERAS_BACKEND", "torch")
-# The examples are small; several threads only get in each other's way.
+# The examples are small, so more threads would only slow them down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from docutils import nodes
@@ -41,7 +41,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 templates_path = ["_templates"]
-# Pages of studies whose records are not there are left out.
+# Leave out pages of studies without records.
 exclude_patterns = ["_build", "_ext"]
 exclude_patterns += [f"{page}.rst" for page in find_missing(HERE)]
 default_role = "literal"
@@ -50,11 +50,11 @@ toc_object_entries_show_parents = "hide"
 intersphinx_mapping = write_inventories(
     HERE / "_build" / "inventories", online=os.environ.get("DOC_ONLINE") == "1"
 )
-# Prompts and results are not copied.
+# Do not copy prompts and output.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The examples in the order in which they are best read; others come last.
+# Reading order of the examples; others come last.
 READING_ORDER = [
     "plot_simplex.py",
     "plot_grid_search.py",
@@ -62,6 +62,7 @@ READING_ORDER = [
     "plot_early_stopping.py",
     "plot_choose_then_calibrate.py",
     "plot_staged_search.py",
+    "plot_decide.py",
     "plot_own_loop.py",
     "plot_compare_rules.py",
     "plot_blocks.py",
@@ -88,16 +89,16 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
 }
-# Settings that hold functions cannot be kept between builds; that is no error.
+# Settings that contain functions cannot be cached between builds.
 suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {"show_toc_level": 2, "header_links_before_dropdown": 7}
 html_show_sourcelink = False
-# The address of the site, if it has one: for the sitemap and for cards of links.
+# The address of the site, if any, for the sitemap and link previews.
 html_baseurl = os.environ.get("DOC_ADDRESS", "")
-# Pages without others below them need no list of these.
+# Pages without subpages need no sidebar.
 html_sidebars = dict.fromkeys(
     ["start", "faq", "benchmarks", "contributing", "changes"],
     [],
@@ -108,7 +109,7 @@ html_math_renderer = "mathml"
 
 
 def visit_math(translator, node):
-    """Write a formula as MathML, which browsers show without a script."""
+    """Write a formula as MathML, which browsers render without a script."""
     is_block = isinstance(node, nodes.math_block)
     tex = node.astext().replace(r"\ln ", r"\ln\, ")  # the space that TeX leaves there
     mathml = tex2mathml(tex, as_block=is_block)
@@ -118,7 +119,7 @@ def visit_math(translator, node):
 
 
 def read_markdown(app, path, parent, content):
-    """Turn the little Markdown that the list of changes uses into reStructuredText."""
+    """Convert the simple Markdown of the change log to reStructuredText."""
     if path.suffix == ".md":
         text = re.sub(r"`([^`]+)`", r"``\1``", content[0])
         text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", text)

@@ -1,4 +1,4 @@
-"""Make the figure of README and home page; run it again when the drawing changes."""
+"""Make the figure of README and home page; rerun it when the drawing changes."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sklearn_superior.plotting import ScoringRuleDisplay
 
 FOLDER = Path(__file__).parent / "_static"
 TITLES = {"brier": "Brier score", "penalized_brier": "PBS"}
-# To be read on a telephone, too, which shows the figure 400 pixels wide.
+# Readable on a phone, which shows the figure 400 pixels wide.
 STYLE = {
     "font.size": 13,
     "axes.titlesize": 16,

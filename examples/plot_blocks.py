@@ -2,14 +2,14 @@
 Folds for time series, drawn
 ============================
 
-Which rows train, which validate, which test?
+Which rows are for training, which for validation, and which for testing?
 :class:`~sklearn_superior.plotting.HBlockDisplay` draws the folds of any splitter. Here
-are those of K-fold, of whole groups, and those of
+we compare K-fold, whole groups, and
 :class:`~sklearn_superior.model_selection.HBlockSplit`.
 """
 
 # %%
-# Three recordings of different length. The rows are in time order.
+# Three recordings of different lengths. The rows are in time order.
 
 import numpy as np
 
@@ -17,8 +17,8 @@ groups = np.repeat(["Ann", "Bob", "Cem"], [100, 60, 80])
 X = np.zeros((len(groups), 1))
 
 # %%
-# K-fold knows nothing of recordings. Shuffled, it tests rows whose neighbours in time
-# it has trained on. If windows overlap, the neighbours even share samples.
+# K-fold ignores recordings. If it shuffles, it tests on rows whose neighbours in time
+# are in the training set. If windows overlap, these neighbours even share samples.
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import GroupKFold, KFold
@@ -29,18 +29,19 @@ HBlockDisplay.from_splitter(KFold(5, shuffle=True, random_state=0), X)
 plt.show()
 
 # %%
-# With whole recordings on one side there is no such leak. But the model is then asked
-# about people that it has never seen, which is another question, and there are only as
-# many folds as people.
+# Keeping whole recordings together avoids this leak. But then the model is tested on
+# people it has never seen, which is a different question, and there are at most as many
+# folds as people.
 
 HBlockDisplay.from_splitter(GroupKFold(3), X, groups=groups)
 plt.show()
 
 # %%
-# Each recording is cut into ten blocks. Of every recording, a fifth of the blocks
-# validates, three tenths test and the rest train. From fold to fold the validation and
-# test blocks move on by one block, and continue at the front when they have passed the
-# end.
+# ``HBlockSplit`` cuts each recording into ten blocks. A fifth of them is for
+# validation, three tenths are for testing, and the rest is for training. From fold to
+# fold, the validation and test blocks move by one block, and wrap around at the end.
+# (``split`` trains on the validation blocks too; ``split_with_validation`` yields all
+# three parts.)
 
 from sklearn_superior.model_selection import HBlockSplit
 
@@ -48,10 +49,9 @@ HBlockDisplay.from_splitter(HBlockSplit(10), X, groups=groups)
 plt.show()
 
 # %%
-# Where two parts meet, a gap leaves out the rows that would share samples with the
-# other side. It is counted in rows;
-# :func:`~sklearn_superior.model_selection.recommended_gap` says how many are needed
-# for windows that overlap.
+# A gap leaves out the rows that would share samples with another part. It is counted in
+# rows. :func:`~sklearn_superior.model_selection.recommended_gap` computes it for
+# overlapping windows.
 
 from sklearn_superior.model_selection import recommended_gap
 
@@ -62,13 +62,13 @@ HBlockDisplay.from_splitter(HBlockSplit(10, gap=gap), X, groups=groups)
 plt.show()
 
 # %%
-# Without a validation set and with a step as long as the test set, every row is tested
-# exactly once, as in K-fold.
+# Without validation blocks, and with a step as long as the test set, every row is
+# tested exactly once, as in K-fold.
 
 blocks = HBlockSplit(10, n_validation_blocks=0, n_test_blocks=2, step=2, gap=gap)
 HBlockDisplay.from_splitter(blocks, X, groups=groups)
 plt.show()
 
 # %%
-# :ref:`sphx_glr_gallery_plot_leakage.py` shows how much a shuffled K-fold can flatter a
-# model.
+# :ref:`sphx_glr_gallery_plot_leakage.py` shows how much a shuffled K-fold can
+# overestimate a model.

@@ -2,23 +2,21 @@
 Overconfidence, and what to do about it
 =======================================
 
-The log loss of a network can rise long before its predictions stop getting better: the
-network becomes overconfident, which the log loss punishes most. Early stopping by the
-log loss then stops too early. But overconfidence is easily removed afterwards: one
-number, the temperature, makes all probabilities more even and leaves the predicted
-classes as they are. Refined rules ask of each epoch how good its probabilities will be
-*after* that.
+The log loss of a network can rise long before its predictions stop improving. The
+network becomes overconfident, which the log loss punishes most, so early stopping by
+the log loss stops too early. But overconfidence is easy to remove afterwards: a single
+number, the temperature, softens all probabilities and leaves the predicted classes
+alone. Refined rules score each epoch *after* that.
 """
 
 # %%
 # A network and eight kinds of motion
 # -----------------------------------
 #
-# Synthetic recordings of eight kinds of motion are cut into windows. The network is
-# trained for 60 epochs on each fold. Every rule scores the validation set after each
-# epoch and chooses the best one; the test set shows what the choice is worth. It is
-# judged by the accuracy and by the log loss, before and after the temperature that is
-# best on the validation set.
+# Synthetic recordings of eight kinds of motion are cut into windows. The network trains
+# for 60 epochs on each fold. Every rule scores the validation set after each epoch and
+# chooses the best one. The test set shows how good the choice is, by the accuracy and
+# by the log loss, before and after recalibration on the validation set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,11 +68,11 @@ comparison = compare_stopping_rules(
 # What each rule is worth
 # -----------------------
 #
-# The figure shows CP, the checkpoint: each rule chooses among all epochs the one with
-# the best score. The plain log loss chooses the earliest, with the best log loss as it
-# stands: that is what it asks for. Its predictions are the worst, and after the
-# temperature its log loss is the worst as well. The refined rules choose later epochs,
-# with more correct predictions and, after the temperature, better probabilities.
+# The figure shows CP, the checkpoint: each rule chooses the best of all epochs. The
+# plain log loss chooses the earliest one, with the best log loss before recalibration:
+# that is what it asks for. Its predictions are the worst, and so is its log loss after
+# recalibration. The refined rules choose later epochs, with more correct predictions
+# and, after recalibration, better probabilities.
 
 rows = {row["rule"]: [] for row in comparison.records}
 for row in comparison.records:
@@ -94,8 +92,8 @@ for k, rule in enumerate(reversed(rules)):
     right.annotate(
         "", (after, k), (before, k), arrowprops={"arrowstyle": "->", "color": "grey"}
     )
-    right.plot(before, k, "o", color="#D55E00", label="as it is" if k == 0 else None)
-    label = "after the temperature" if k == 0 else None
+    right.plot(before, k, "o", color="#D55E00", label="raw" if k == 0 else None)
+    label = "recalibrated" if k == 0 else None
     right.plot(after, k, "o", color="#009E73", label=label)
 left.set_yticks(range(len(rules)), [rule.replace("_", " ") for rule in reversed(rules)])
 left.set_xlabel("test accuracy, in percent")
@@ -106,16 +104,16 @@ for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# These are means over five folds of synthetic data: they show what can happen, not what
-# will happen on yours. Here the last epoch is as good as any choice. With boosting on
-# small tables it can be far worse.
+# These are means over five folds of synthetic data. They show what can happen, not what
+# will happen on yours. Here the last epoch is as good as any choice. On noisy data,
+# above all with boosting, it can be far worse.
 #
 # What each penalty would choose
 # ------------------------------
 #
-# The same fits also show what any penalty would have chosen, from none, which is
-# the Brier score, to an infinite one, which is the accuracy. Nothing is trained again.
-# A bar is the 95 % interval of the difference from the first penalty, over the folds.
+# The same fits also show what any penalty would have chosen, from none (the Brier
+# score) to an infinite one (the accuracy). Nothing is retrained. The bars are 95 %
+# intervals of the difference to the first penalty, over the folds.
 
 from sklearn_superior.plotting import PenaltyPathDisplay
 
@@ -127,9 +125,9 @@ PenaltyPathDisplay.from_comparison(
 # The model and its temperature
 # -----------------------------
 #
-# ``calibration="temperature"`` fits the temperature on the validation data and scales
-# the probabilities of the kept model. Its confidence then is about as high as its
-# accuracy; without the temperature it is far too high.
+# By default, ``EarlyStoppingClassifier`` chooses by the refined log loss, fits the
+# temperature on the validation data and scales the probabilities of the kept model. Its
+# confidence then matches its accuracy. With ``calibration=None`` it is far too high.
 
 from sklearn.calibration import CalibrationDisplay
 
@@ -139,12 +137,8 @@ network.set_params(mlpclassifier__max_iter=200)
 
 train, validation, test = next(cv.split_with_validation(X, y, windows.groups))
 figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
-for calibration, name in [(None, "as it is"), ("temperature", "after the temperature")]:
-    model = EarlyStoppingClassifier(
-        network,
-        scoring="neg_refined_penalized_brier_score",
-        calibration=calibration,
-    )
+for calibration, name in [(None, "raw"), ("auto", "recalibrated")]:
+    model = EarlyStoppingClassifier(network, calibration=calibration)
     model.fit(X[train], y[train], X_val=X[validation], y_val=y[validation])
     confidence = model.predict_proba(X[test]).max(axis=1)
     is_correct = model.predict(X[test]) == y[test]

@@ -2,14 +2,13 @@
 Stop a network when it no longer improves
 =========================================
 
-From recordings of motion sensors to a trained network: cut the recordings into
-windows, split the windows into blocks, train on some blocks and let others decide
-when to stop.
+From motion-sensor recordings to a trained network: cut the recordings into windows,
+split the windows into blocks, train on some blocks, and let others decide when to stop.
 """
 
 # %%
-# Six kinds of motion, each recorded twice by a sensor with three channels. Windows of
-# 40 time points overlap by 75 %.
+# Six kinds of motion, each recorded twice by a sensor with three channels. The windows
+# have 40 time points and overlap by 75 %.
 
 from sklearn_superior.datasets import make_motion_signals
 from sklearn_superior.model_selection import (
@@ -32,19 +31,19 @@ X, y = windows.X, windows.y
 print("windows, channels, length:", X.shape)
 
 # %%
-# Every recording is cut into ten blocks. Two blocks validate, three test and the others
-# train. The gap leaves out the windows that share samples with another part. The
-# first of the folds is enough here.
+# Every recording is cut into ten blocks: two for validation, three for testing and the
+# others for training. The gap leaves out windows that share samples with another part.
+# Here we only use the first fold.
 
 cv = HBlockSplit(n_blocks=10, gap=recommended_gap(length=40, overlap=0.75))
 train, validation, test = next(cv.split_with_validation(X, groups=windows.groups))
-print(f"{len(train)} train, {len(validation)} validate, {len(test)} test")
+print(f"{len(train)} training, {len(validation)} validation, {len(test)} test windows")
 
 # %%
-# The network is that of the paper, but smaller. After every epoch the validation
-# windows are scored. No ``scoring`` is given, so the score is the penalized Brier
-# score, negated because greater scores are better. Training stops after eight epochs
-# without improvement, and the weights of the best epoch are restored.
+# The network is a smaller version of the paper's. After every epoch it scores the
+# validation windows by the refined log loss, the default, negated because greater
+# scores are better. Training stops after eight epochs without improvement, and the
+# weights of the best epoch are restored.
 
 from sklearn_superior.neural_network import CNNClassifier
 
@@ -60,7 +59,7 @@ model.fit(X[train], y[train], X_val=X[validation], y_val=y[validation])
 print(f"{model.n_iter_} epochs trained, epoch {model.best_iteration_} is kept")
 
 # %%
-# ``history_`` has the course of training.
+# ``history_`` records the training.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -84,7 +83,7 @@ bottom.annotate(
     color="C3",
 )
 bottom.margins(y=0.2)
-bottom.set(xlabel="epoch", ylabel="validation score (−PBS)")
+bottom.set(xlabel="epoch", ylabel="validation score\n(−refined log loss)")
 bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
 for ax in (top, bottom):
     ax.axvline(best, color="C3", linestyle=":", linewidth=1)
@@ -101,14 +100,12 @@ top.text(
 plt.show()
 
 # %%
-# In the grey stretch the training loss keeps falling, but the validation score no
-# longer rises: what the network learns there does not help on other blocks. The score
-# on the test blocks is an honest one, because they have had no part in any choice.
+# In the grey area the training loss keeps falling, but the validation score no longer
+# rises: what the network learns there does not help on other blocks. The score on the
+# test blocks is honest, because they took no part in any choice.
 
-from sklearn.metrics import f1_score
-
-from sklearn_superior.metrics import neg_penalized_brier_scorer
+from sklearn.metrics import f1_score, log_loss
 
 f1 = f1_score(y[test], model.predict(X[test]), average="macro")
-pbs = -neg_penalized_brier_scorer(model, X[test], y[test])
-print(f"test: macro F1 {f1:.3f}, PBS {pbs:.3f}")
+loss = log_loss(y[test], model.predict_proba(X[test]))
+print(f"test: macro F1 {f1:.3f}, log loss {loss:.3f}")

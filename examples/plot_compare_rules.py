@@ -3,12 +3,12 @@ Five rules and one network
 ==========================
 
 Early stopping needs a score. Does it matter which one? Here a network is trained once
-for each fold, to the last epoch. Every rule scores the validation set after each epoch
-and chooses among the same epochs. The test set shows how good the choices are.
+per fold, to the last epoch. Every rule scores the validation set after each epoch and
+chooses among the same epochs. The test set shows how good the choices are.
 """
 
 # %%
-# Recordings are cut into windows. The folds consist of blocks of time, with a gap where
+# Cut the recordings into windows. The folds are blocks of time, with a gap because the
 # windows overlap.
 
 from sklearn.neural_network import MLPClassifier
@@ -30,10 +30,10 @@ windows = sliding_windows(
 X = windows.X.reshape(len(windows.X), -1)
 
 # %%
-# One call trains and compares. Besides the usual rules there is the refined PBS, which
-# judges an epoch after recalibration, and ``"last"``, which makes no choice at all. The
-# table shows CP, the checkpoint: each rule chooses among all epochs the one with the
-# best score.
+# One call trains and compares. Besides the plain and the penalized rules there is the
+# refined log loss, the default, which scores an epoch after recalibration, and
+# ``"last"``, which keeps the last epoch. The table shows CP, the checkpoint: each rule
+# chooses the best of all epochs.
 
 network = MLPClassifier(64, batch_size=32, learning_rate_init=3e-3, max_iter=60)
 comparison = compare_stopping_rules(
@@ -47,7 +47,7 @@ comparison = compare_stopping_rules(
         "penalized_log_loss",
         "brier",
         "penalized_brier",
-        "refined_penalized_brier",
+        "refined_log_loss",
         "last",
     ],
     scoring="f1_macro",
@@ -59,13 +59,14 @@ checkpoints = frame[frame["selection"] == "CP"]
 print(checkpoints[columns].round(3).to_string(index=False))
 
 # %%
-# The log loss chooses an early epoch: it rises as soon as the network becomes too sure
-# of itself, while the network still learns to tell the classes apart. The penalized
-# rules wait longer, because the errors still become fewer. The intervals are wide: five
-# folds of one data set show what can happen, and prove nothing about other data.
+# The log loss chooses an early epoch: it rises as soon as the network becomes
+# overconfident, while the network is still learning to tell the classes apart. The
+# penalized rules wait longer, because there are still fewer and fewer errors. The
+# intervals are wide: five folds of one data set show what can happen, and prove nothing
+# about other data.
 #
-# The figure shows all folds, each curve scaled to its range. A marker is the epoch that
-# a rule chooses in a fold. Where several rules choose the same epoch, their markers are
-# stacked. r is the correlation with F1, the mean over the folds.
+# The figure shows all folds, with each curve scaled to its range. The markers show
+# which epoch each rule chooses in each fold. They are stacked where several rules
+# choose the same epoch. r is the correlation with F1, averaged over the folds.
 
 display = comparison.plot(fold="all")

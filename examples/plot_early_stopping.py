@@ -2,13 +2,13 @@
 Stop three boosting libraries by the same score
 ===============================================
 
-scikit-learn, XGBoost and LightGBM each have an early stopping of their own, with scores
-of their own. :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier` stops
-all of them by the same one, here the penalized Brier score, and keeps the best stage.
+scikit-learn, XGBoost and LightGBM each have their own early stopping, with their own
+scores. :class:`~sklearn_superior.early_stopping.EarlyStoppingClassifier` stops all of
+them by the same score, here the penalized Brier score, and keeps the best stage.
 """
 
 # %%
-# Synthetic data with five classes, in which about one label in twelve is wrong.
+# Synthetic data with five classes. About one label in twelve is wrong.
 
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
@@ -25,8 +25,8 @@ X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 X_train, X_val, y_train, y_val = train_test_split(X, y, stratify=y, random_state=0)
 
 # %%
-# The maximum of 300 iterations is set by each library's own parameter. All of them use
-# trees of at most eight leaves and the same learning rate.
+# Each library's own parameter sets the maximum of 300 iterations. All use trees with at
+# most eight leaves and the same learning rate.
 
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -50,20 +50,20 @@ boosters = {
 }
 
 # %%
-# No ``scoring`` is given, so it is PBS. The validation data is given to ``fit``;
-# without it, a tenth of the training data would be set aside.
+# We ask for PBS by name; the default is the refined log loss. We also pass validation
+# data to ``fit``. Without it, a tenth of the training data would be held out.
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 
 models = {}
 for name, booster in boosters.items():
-    model = EarlyStoppingClassifier(booster, n_iter_no_change=15)
+    model = EarlyStoppingClassifier(booster, scoring="neg_penalized_brier_score")
     models[name] = model.fit(X_train, y_train, X_val=X_val, y_val=y_val)
 
 # %%
-# ``validation_scores_`` has the score of every stage, ``best_iteration_`` the stage
-# that is kept, counted from 0. ``estimator_`` is the library's own classifier, cut back
-# to that stage.
+# ``validation_scores_`` has the score of every stage, and ``best_iteration_`` is the
+# stage that is kept, counted from 0. ``estimator_`` is the library's own classifier,
+# cut back to that stage.
 
 from sklearn.metrics import f1_score
 
@@ -77,8 +77,9 @@ for name, model in models.items():
     print(f"{name:20s} {model.n_iter_:7d} {kept:6d} {f1:9.3f} {pbs:10.3f}")
 
 # %%
-# The curves end where training stopped; the points are what is kept. At the same
-# learning rate XGBoost takes shorter steps than the others, and needs more of them.
+# The curves end where training stopped. The points are the stages that are kept. At the
+# same learning rate, XGBoost takes smaller steps than the others and needs more of
+# them.
 
 import matplotlib.pyplot as plt
 
@@ -94,6 +95,6 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# One data set does not rank the libraries. To let a library's own early stopping
-# decide, by the same score, there are ``eval_metric`` functions in
+# A single data set does not rank the libraries. To use a library's own early stopping
+# with the same score, see the ``eval_metric`` functions in
 # ``sklearn_superior.integrations``.

@@ -2,13 +2,12 @@
 Tune a classifier by the penalized Brier score
 ==============================================
 
-How many neighbours should vote? The answer depends on the score that asks. Here the
-same grid is searched by the accuracy, by the Brier score and by the penalized Brier
-score.
+How many neighbours should vote? The answer depends on the score. Here we search the
+same grid by the accuracy, by the Brier score and by the penalized Brier score.
 """
 
 # %%
-# Images of ten digits that come with scikit-learn: 300 to train on, the rest to test.
+# scikit-learn's images of ten digits: 300 for training, the rest for testing.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -19,9 +18,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# The scorer of PBS goes where any ``scoring`` goes. ``GridSearchCV`` takes several at
-# once, so every model is trained once and scored three times. ``refit`` names the
-# score that decides. It is left open here, because there are three answers.
+# Pass the PBS scorer like any other. ``GridSearchCV`` takes several scorers at once, so
+# every model is trained once and scored three times. Normally ``refit`` names the score
+# that decides. Here we leave it open, because we want all three answers.
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -46,7 +45,7 @@ scores = {
 best = {name: neighbours[values.argmax()] for name, values in scores.items()}
 
 # %%
-# All three fall with many neighbours, but their maxima differ.
+# All three scores fall with many neighbours, but their maxima differ.
 
 import matplotlib.pyplot as plt
 
@@ -71,13 +70,12 @@ axes[0].set_ylabel("mean of five folds")
 plt.show()
 
 # %%
-# The accuracy does not look at probabilities. It takes one neighbour, whose forecasts
-# are all 0 or 1. The Brier score takes two: it likes that two neighbours can disagree,
-# and does not mind that the vote is then decided by the order of the classes. PBS
-# charges for both, the distance of the probabilities and the wrong votes, and takes
-# three.
+# The accuracy ignores probabilities. It chooses one neighbour, whose forecasts are all
+# 0 or 1. The Brier score chooses two: two neighbours can disagree, and it does not
+# matter that the order of the classes then decides the vote. PBS charges for both
+# inaccurate probabilities and wrong votes, and chooses three.
 #
-# This is how the choices do on the images that none of them has seen:
+# The results on unseen images:
 
 from sklearn.metrics import accuracy_score, brier_score_loss
 
@@ -95,8 +93,7 @@ for name, n_neighbors in best.items():
     )
 
 # %%
-# The mean PBS is the mean Brier score plus 0.9 times the share of errors, 0.9 being
-# :math:`(c - 1)/c` for ten classes. So it weighs both of the others against each other.
-# One small grid is an illustration, not evidence. To see which rule chooses
-# well on your data, compare them on many folds, as in
-# :ref:`sphx_glr_gallery_plot_compare_rules.py`.
+# The mean PBS is the mean Brier score plus 0.9 times the error rate, where 0.9 is
+# :math:`(c - 1)/c` for ten classes. So it balances the other two. One small grid is an
+# illustration, not evidence. To see which rule chooses well on your data, compare them
+# on many folds, as in :ref:`sphx_glr_gallery_plot_compare_rules.py`.

@@ -4,13 +4,12 @@ Random folds leak, blocks do not
 
 Who is walking? Windows of an acceleration signal overlap by 75 %, so a random K-fold
 puts windows that share samples into both the training and the test set. The score then
-shows how well the model remembers. Blocks with a gap show how well it will do on new
-data.
+measures memory. Blocks with a gap show how well the model will do on new data.
 """
 
 # %%
-# Three sensors record eight people. Each person has a rhythm of their own, which
-# drifts over time, and the noise has a memory, as with real sensors.
+# Three sensors record eight people. Each person has their own rhythm, which drifts over
+# time, and the noise is autocorrelated, as in real sensors.
 
 import numpy as np
 
@@ -33,8 +32,8 @@ signal = np.concatenate([record(person) for person in range(n_people)])
 person = np.repeat(np.arange(n_people), n_points)
 
 # %%
-# Windows of 60 samples, each beginning 15 samples after the one before, described by
-# the level, the spread and the spectrum of each channel.
+# Windows of 60 samples, with a stride of 15 samples. The features are the level, the
+# spread and the spectrum of each channel.
 
 from sklearn_superior.model_selection import (
     HBlockSplit,
@@ -50,7 +49,7 @@ gap = recommended_gap(length=60, overlap=0.75)
 print(f"{len(X)} windows, gap = {gap}")
 
 # %%
-# The same model, judged in three ways.
+# The same model, cross-validated in three ways.
 
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, cross_val_score
@@ -58,10 +57,8 @@ from sklearn.model_selection import KFold, cross_val_score
 model = RandomForestClassifier(n_estimators=50, random_state=0)
 splitters = {
     "random K-fold": KFold(5, shuffle=True, random_state=0),
-    "blocks, gap=0": HBlockSplit(10, n_validation_blocks=0, n_test_blocks=2, step=2),
-    f"blocks, gap={gap}": HBlockSplit(
-        10, n_validation_blocks=0, n_test_blocks=2, step=2, gap=gap
-    ),
+    "blocks, gap=0": HBlockSplit(10, n_test_blocks=2, step=2),
+    f"blocks, gap={gap}": HBlockSplit(10, n_test_blocks=2, step=2, gap=gap),
 }
 scores = {}
 for name, cv in splitters.items():
@@ -90,6 +87,6 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The signal has changed a little by the time a block is over, and nothing of the test
-# windows has been seen in training. So the score of the blocks is what one can expect
-# of the model on a new stretch in which the same people walk.
+# The signal changes a little over a block, and no part of a test window is in the
+# training set. So the score of the blocks is what to expect on new recordings of the
+# same people.

@@ -2,13 +2,14 @@
 Your own network, with Lightning
 ================================
 
-Lightning trains modules of PyTorch on any number of devices.
-:class:`~sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` fits into its
-logs, and Lightning's callbacks use it to stop training and to keep checkpoints.
+Lightning trains PyTorch modules on any number of devices.
+:class:`~sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` can be logged
+like any other metric, and Lightning's callbacks then use it for early stopping and
+checkpoints.
 """
 
 # %%
-# Images of digits, a third to train on, a third to validate on and a third to test.
+# Images of digits: a third each for training, validation and testing.
 
 import logging
 import warnings
@@ -19,7 +20,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch.utils.data import DataLoader, TensorDataset
 
-logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)  # it says a lot
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)  # less output
 
 X, y = load_digits(return_X_y=True)
 X_train, X_rest, y_train, y_rest = train_test_split(
@@ -36,10 +37,10 @@ def loader(X, y, **options):
 
 
 # %%
-# The module has a metric for each score. The metrics take probabilities, so the softmax
-# is applied first. ``self.log`` gets the metric itself: Lightning then asks for its
-# value when the epoch is over, adds up what other processes have, and resets it. With a
-# penalty of 0 the metric is the Brier score.
+# The module has a metric for each score. Metrics take probabilities, so apply the
+# softmax first. Pass the metric itself to ``self.log``: Lightning then computes its
+# value at the end of the epoch, over all processes, and resets it. With a penalty of 0
+# the metric is the Brier score.
 
 from sklearn_superior.integrations.torchmetrics import PenalizedBrierScore
 
@@ -80,9 +81,9 @@ class Digits(L.LightningModule):
 
 
 # %%
-# The two callbacks monitor the penalized score. It is a loss: positive, and lower is
-# better, so they have ``mode="min"``, Lightning's default. The ``"val_pbs"`` of Keras'
-# ``ScorerCallback`` is the negated loss, with ``mode="max"``.
+# The two callbacks monitor the penalized score. It is a loss, so lower is better and
+# the mode is ``"min"``, Lightning's default. (In Keras, ``"val_pbs"`` of our
+# ``ScorerCallback`` is the negated loss, with ``mode="max"``.)
 
 from tempfile import mkdtemp
 
@@ -121,7 +122,7 @@ print(f"accuracy on the test images {accuracy:.3f}")
 print(f"PBS on the test images      {penalized_brier_score_loss(y_test, proba):.4f}")
 
 # %%
-# The lines end where training was stopped; the points are their lowest values.
+# The lines end where training stopped. The points are their lowest values.
 
 import matplotlib.pyplot as plt
 import numpy as np

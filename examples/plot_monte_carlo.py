@@ -5,23 +5,22 @@ How often do the Brier score and the log loss rank right above wrong?
 The paper's appendix compares random forecasts. Class :math:`i` is true, :math:`x` is a
 correct forecast and :math:`q` a wrong one. A rule should give :math:`q` the greater
 loss. The paper finds that the Brier score does so in 99.996 % of the pairs with
-:math:`q_i < x_i`, and in roughly 63 % of those with :math:`q_i > x_i`. It says that
-everything is drawn from a normal distribution, but not how. So here are two ways, and
-several numbers of classes.
+:math:`q_i < x_i`, and in roughly 63 % of those with :math:`q_i > x_i`. It samples from
+a normal distribution, but does not say how. So here are two ways, for several numbers
+of classes.
 """
 
 # %%
-# Both ways treat all classes alike:
+# Both ways treat all classes the same:
 #
 # - *uniform*: all probability vectors are equally likely, a Dirichlet distribution with
 #   all parameters 1;
 # - *softmax*: the softmax of independent standard normal numbers, as if they were the
 #   logits of a network.
 #
-# A correct forecast is such a vector whose greatest entry is taken for the true class.
-# A wrong forecast is another one, drawn independently, in which the true class is any
-# class but the one with the greatest entry. Each pair then falls into one of the two
-# cases.
+# For a correct forecast, the true class is the one with the greatest entry. For a wrong
+# forecast, sampled independently, it is any other class. Each pair then falls into one
+# of the two cases.
 
 import numpy as np
 from scipy.special import softmax
@@ -64,7 +63,7 @@ n_pairs, class_numbers = 400_000, (3, 4, 5, 10)
 
 
 def compare(sampling, n_classes):
-    """Tell which pairs have q_i < x_i, and which pairs each rule ranks rightly."""
+    """Return which pairs have q_i < x_i, and which each rule ranks correctly."""
     rng = np.random.default_rng(n_classes)
     correct, wrong = draw_pairs(samplings[sampling], rng, n_pairs, n_classes)
     rows = np.arange(n_pairs)
@@ -85,8 +84,8 @@ results = {
 }
 
 # %%
-# The share of pairs that each rule ranks rightly, in percent. The last column is the
-# share of the case among all pairs.
+# The percentage of pairs that each rule ranks correctly. The last column is the share
+# of the case among all pairs.
 
 line = "{:8s} {:>7s}" + 5 * " {:>9s}"
 for case, paper in {"q_i < x_i": 99.996, "q_i > x_i": 63}.items():
@@ -100,8 +99,8 @@ for case, paper in {"q_i < x_i": 99.996, "q_i > x_i": 63}.items():
     print()
 
 # %%
-# The running share of the Brier score shows how far the figures can be trusted. The
-# second case is rare when forecasts are drawn in this way, so it has fewer pairs.
+# The running share of the Brier score shows how precise the figures are. The second
+# case is rare with this sampling, so it has fewer pairs.
 
 import matplotlib.pyplot as plt
 
@@ -124,7 +123,7 @@ for row, (case, paper, limits) in enumerate(
         ax.set(xscale="log", ylim=limits, xlabel=f"pairs with {case}")
         ax.ticklabel_format(axis="y", useOffset=False)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[row, 0].set_ylabel("ranked rightly, %")
+    axes[row, 0].set_ylabel("ranked correctly, %")
     axes[row, 1].annotate(
         "paper",
         (1, paper),
@@ -140,16 +139,16 @@ axes[1, 1].legend(frameon=False, ncols=2, loc="upper right", fontsize="small")
 plt.show()
 
 # %%
-# The figures of the paper are within the range of ours, at about four or five classes.
-# The second one depends strongly on the number of classes: it is about 70 % with three
-# classes and about a half with ten.
+# The paper's figures are within the range of ours, at about four or five classes. The
+# second one depends strongly on the number of classes: it is about 70 % with three
+# classes and about 50 % with ten.
 #
 # - The first figure rests on a handful of mistakes, so its last digit is uncertain.
 #   With three classes there cannot be any: the worst correct forecast and the best
 #   wrong one that give the true class the same probability :math:`p`, where both exist,
 #   have the same Brier score :math:`6 p^2 - 6 p + 2`, and it falls as :math:`p` grows.
 # - The second figure has a standard error of about 1 %.
-# - The log loss looks at the true class only: it is always right in the first case and
-#   always wrong in the second. The second case is rare, and there the Brier score wins
+# - The log loss only looks at the true class: it is always right in the first case and
+#   always wrong in the second. The second case is rare, and there the Brier score gains
 #   more than it loses in the first.
-# - PBS and PLL rank every pair rightly. That is a theorem, not a matter of sampling.
+# - PBS and PLL rank every pair correctly. That is a theorem, not a matter of sampling.

@@ -1,13 +1,13 @@
 """
-Early stopping in a loop of your own
-====================================
+Early stopping in your own loop
+===============================
 
-:class:`~sklearn_superior.early_stopping.EarlyStopper` keeps track of the scores and
-knows nothing of models. Here it stops gradient boosting that is written by hand.
+:class:`~sklearn_superior.early_stopping.EarlyStopper` only keeps track of scores and
+knows nothing about models. Here it stops a handwritten gradient boosting.
 """
 
 # %%
-# Handwritten digits: 600 to train on, 400 to validate on and the rest to test.
+# Images of digits: 600 for training, 400 for validation, the rest for testing.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -21,10 +21,9 @@ X_val, X_test, y_val, y_test = train_test_split(
 )
 
 # %%
-# A stage of boosting fits a tree to the residuals of the probabilities, for all
-# classes at once, and adds a multiple of it to the logits. The loop does that, scores
-# the validation data and asks the stopper. Greater scores are better, so losses are
-# negated.
+# A stage of boosting fits a tree to the residuals of the probabilities, for all classes
+# at once, and adds a multiple of it to the logits. The loop then scores the validation
+# data and asks the stopper. Greater scores are better, so losses are negated.
 
 import numpy as np
 from scipy.special import softmax
@@ -51,9 +50,8 @@ for stage in range(500):
 print(f"{stopper.n_iter} stages trained, stage {stopper.best_iteration} is the best")
 
 # %%
-# The stopper only counts; what to keep is up to the loop. Here the trees after the best
-# stage are thrown away. A network would keep a copy of its weights whenever
-# ``stopper.is_best`` is true.
+# The stopper only counts. What to keep is up to you. Here we drop the trees after the
+# best stage. For a network, copy the weights whenever ``stopper.is_best`` is true.
 
 trees = trees[: stopper.best_iteration + 1]
 
@@ -67,7 +65,7 @@ print(f"accuracy on the test images {np.mean(proba.argmax(axis=1) == y_test):.3f
 print(f"PBS on the test images      {penalized_brier_score_loss(y_test, proba):.3f}")
 
 # %%
-# All the scores are kept. In the grey stretch no stage was better than the best one.
+# ``stopper.scores`` has all scores. In the grey area no stage improved on the best one.
 
 import matplotlib.pyplot as plt
 

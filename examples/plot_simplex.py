@@ -2,13 +2,13 @@
 Where a rule prefers wrong forecasts
 ====================================
 
-A forecast of three classes is a point in a triangle. Here every point is coloured by
-its loss, so that a rule can be seen as a whole. The first class is true.
+A forecast for three classes is a point in a triangle. Here every point is coloured by
+its loss, so that you can see a whole rule at once. The first class is the true one.
 """
 
 # %%
-# Two forecasts: A gives the true class the most, if only just. B gives it nearly a
-# half, but another class more. So A is right and B is wrong.
+# Two forecasts. In A, the true class is the most probable one, if only just. B gives it
+# nearly one half, but another class more. So A is right and B is wrong.
 
 import numpy as np
 
@@ -16,10 +16,9 @@ A = np.array([0.34, 0.33, 0.33])
 B = np.array([0.49, 0.51, 0.00])
 
 # %%
-# The nearer a point is to a corner, the more probable is the class of that corner.
-# White lines separate the regions of the most probable class: the forecasts in the
-# upper one are right. The wrong forecasts that have a lower loss than some right one
-# are hatched.
+# The closer a point is to a corner, the more probable is the class of that corner.
+# White lines separate the regions by the most probable class: forecasts in the upper
+# one are right. Wrong forecasts with a lower loss than some right forecast are hatched.
 
 import matplotlib.pyplot as plt
 
@@ -56,8 +55,8 @@ def draw(rules, **options):
 draw(["brier", "penalized_brier"])
 
 # %%
-# B lies in the hatched region: its Brier score is lower than that of A. With the
-# penalty nothing is hatched, and B is behind A. The same in numbers:
+# B is in the hatched region: its Brier score is lower than that of A. With the penalty
+# nothing is hatched, and A beats B. In numbers:
 
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -75,16 +74,16 @@ for name, metric in metrics.items():
     print(f"{name:8s} {a:6.3f} {b:6.3f}")
 
 # %%
-# The log loss looks at the probability of the true class only, so its lines of equal
-# loss are horizontal. Many wrong forecasts lie above the lowest right one.
+# The log loss only looks at the probability of the true class, so its contours are
+# horizontal. Many wrong forecasts lie above the lowest right one.
 
 draw(["log_loss", "penalized_log_loss"])
 
 # %%
-# How far apart are right and wrong? The smallest penalty that keeps them apart,
-# ``penalty="minimal"``, lifts the best wrong forecast just to the worst right one. For
-# three classes it is 1/6 with the Brier score. The paper's penalty, the default, is 2/3
-# and leaves a gap of 1/2.
+# How far apart are right and wrong? The smallest penalty that separates them,
+# ``penalty="minimal"``, lifts the best wrong forecast exactly to the worst right one.
+# For the Brier score and three classes it is 1/6. The paper's penalty, the default, is
+# 2/3 and leaves a gap of 1/2.
 
 from sklearn_superior.metrics import penalized_brier_score_samples
 

@@ -3,13 +3,13 @@ Your own network, with skorch
 =============================
 
 :class:`~sklearn_superior.neural_network.CNNClassifier` is for windows of signals. For
-other data and other networks there is skorch, which turns any module of PyTorch into a
-classifier. Its callbacks take the scorers as they are.
+other data and networks, skorch turns any PyTorch module into a classifier. Its
+callbacks take our scorers as they are.
 """
 
 # %%
-# Images of digits, a third to train on, a third to validate on and a third to test.
-# PyTorch expects single precision.
+# Images of digits: a third each for training, validation and testing. PyTorch expects
+# single precision.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -25,7 +25,7 @@ X_val, X_test, y_val, y_test = train_test_split(
 )
 
 # %%
-# A network that ends in logits, not in probabilities: there is no softmax at its end.
+# A network that returns logits, without a final softmax.
 
 import torch
 from torch import nn
@@ -36,17 +36,17 @@ module = nn.Sequential(
 )
 
 # %%
-# ``EpochScoring`` writes the score of the validation data into the history after each
-# epoch, and ``EarlyStopping`` reads it there. Three settings matter:
+# ``EpochScoring`` writes the validation score into the history after each epoch, and
+# ``EarlyStopping`` reads it from there. Three settings matter:
 #
-# - ``criterion=nn.CrossEntropyLoss`` takes logits, and then skorch applies the softmax
-#   in ``predict_proba`` by itself. With another criterion set
+# - ``criterion=nn.CrossEntropyLoss`` takes logits, and skorch then applies the softmax
+#   in ``predict_proba``. With another criterion, set
 #   ``predict_nonlinearity=lambda logits: logits.softmax(dim=1)``, because the scorers
 #   need probabilities. skorch's default criterion expects a module that ends in a
 #   softmax.
-# - The scorers are negated losses: ``lower_is_better=False``, in both callbacks.
-# - ``threshold_mode="abs"``. The default threshold is a share of the score, and adding
-#   a share of a negative number lowers the bar instead of raising it.
+# - ``lower_is_better=False`` in both callbacks, because the scorers are negated losses.
+# - ``threshold_mode="abs"``. The default threshold is relative to the score, and for
+#   negative scores it lowers the bar instead of raising it.
 
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EarlyStopping, EpochScoring
@@ -81,7 +81,7 @@ net = NeuralNetClassifier(
 net.fit(X_train, y_train)
 
 # %%
-# The weights of the best epoch are restored: the network now has the best score of the
+# The weights of the best epoch are restored, so the network has the best score of the
 # history. skorch counts epochs from 1.
 
 scores = np.array(net.history[:, "valid_pbs"])
@@ -93,8 +93,8 @@ print(f"the score of the net now    {now:.6f}")
 print(f"accuracy on the test images {net.score(X_test, y_test):.3f}")
 
 # %%
-# The history has the losses, too. The points are the lowest values of the validation
-# data: the log loss and the penalized Brier score need not agree on the best epoch.
+# The history also has the losses. The points mark the lowest validation losses: the log
+# loss and the penalized Brier score need not agree on the best epoch.
 
 import matplotlib.pyplot as plt
 
@@ -127,6 +127,6 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The scorer asks the net for its classes. skorch takes them from ``y``. If ``fit`` gets
-# a data set of your own type and no ``y``, name them:
+# The scorer asks the net for its classes, which skorch takes from ``y``. If you pass a
+# custom data set to ``fit``, without ``y``, name them:
 # ``NeuralNetClassifier(..., classes=list(range(10)))``.

@@ -2,19 +2,19 @@
 Size and number of trees in one search
 ======================================
 
-One model for use: which parameters, how many trees, and are its probabilities to be
-trusted? ``StagedSearchCV`` trains all folds of a cross-validation in step, judges every
-number of trees by the rows that the folds leave out, and averages the models of the
-folds. Here it is compared with early stopping on a hold-out.
+Which parameters, how many trees, and can you trust the probabilities?
+``StagedSearchCV`` trains all folds of a cross-validation in lockstep, scores every
+number of trees on the held-out rows, and refits the best candidate on all rows. Here we
+compare it with early stopping on a hold-out set.
 """
 
 # %%
 # Search
 # ------
 #
-# Images of ten digits that come with scikit-learn: 400 to train on, the rest to test.
-# The learning rate is fixed. How large the trees should be and how many of them is to
-# be found. ``max_iter`` is the budget, not a parameter of the search.
+# scikit-learn's images of ten digits: 400 for training, the rest for testing. The
+# learning rate is fixed. The search finds the size and the number of the trees.
+# ``max_iter`` is the budget, not a parameter of the search.
 
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -33,8 +33,8 @@ search = StagedSearchCV(booster, {"max_leaf_nodes": [3, 6, 15]}).fit(X_train, y_
 print(search.best_params_, "iterations:", search.best_iteration_ + 1)
 
 # %%
-# ``cv_results_`` has the keys that it has in ``GridSearchCV``, each setting at its best
-# iteration. A few of them make a short table:
+# ``cv_results_`` has the same keys as in ``GridSearchCV``, with each candidate at its
+# best iteration:
 
 import pandas as pd
 
@@ -42,30 +42,29 @@ results = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")
 print(results[["params", "mean_test_score", "std_test_score", "best_iteration"]])
 
 # %%
-# The curves are the means of five folds, the bands their standard errors. Larger trees
-# stop improving earlier. Each size has its own best number of iterations, with a
-# circle: a comparison at any fixed number would favour one of them. (The first, steep
-# part of the curves is cut off.)
+# The curves are means over five folds, the bands their standard errors. Larger trees
+# stop improving earlier. The circles mark the best number of iterations for each size:
+# a comparison at any fixed number would favour one of them. (The first, steep part of
+# the curves is cut off.)
 
 import matplotlib.pyplot as plt
 
 display = search.plot()
-display.ax_.set_ylabel("refined penalized log loss,\nnegated (greater is better)")
-display.ax_.set_ylim(bottom=-0.9, top=-0.25)
+display.ax_.set_ylabel("refined log loss,\nnegated (greater is better)")
+display.ax_.set_ylim(bottom=-0.7)
 plt.show()
 
 # %%
-# Each size of trees was trained once. A ``GridSearchCV`` over ten numbers of
-# iterations, 20 to 200, would have trained 1,100 iterations for each size and fold, and
-# would have known ten points of each curve.
+# Each size was trained once. A ``GridSearchCV`` over ten numbers of iterations, 20 to
+# 200, would have trained 1,100 iterations for each size and fold, and seen ten points
+# of each curve.
 #
 # Compare with a hold-out
 # -----------------------
 #
-# ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images, and stops
-# by these. It is given the rule and the patience of the search, and the size of the
-# trees that the search has found. Which 40 images are held out is chance, so it is
-# repeated with eight seeds.
+# ``EarlyStoppingClassifier`` holds out a tenth of the rows, here 40 images. Its rule
+# and patience are the same as those of the search, and we give it the best size of
+# trees. Which 40 images are held out is random, so we repeat it with eight seeds.
 
 from sklearn.metrics import accuracy_score, log_loss
 
@@ -79,21 +78,14 @@ def judge(model):
 
 best = booster.set_params(**search.best_params_)
 hold_outs = [
-    judge(
-        EarlyStoppingClassifier(
-            best,
-            scoring="neg_refined_penalized_log_loss",
-            n_iter_no_change=20,
-            random_state=seed,
-        ).fit(X_train, y_train)
-    )
+    judge(EarlyStoppingClassifier(best, random_state=seed).fit(X_train, y_train))
     for seed in range(8)
 ]
-of_all = StagedSearchCV(best, refit="all").fit(X_train, y_train)
+folds = StagedSearchCV(best, refit="folds").fit(X_train, y_train)
 found = {
     "a hold-out,\neight seeds": hold_outs,
-    'five folds,\nrefit="folds"': [judge(search)],
-    'five folds,\nrefit="all"': [judge(of_all)],
+    'five folds,\nrefit="all"': [judge(search)],
+    'five folds,\nrefit="folds"': [judge(folds)],
 }
 
 figure, axes = plt.subplots(2, 1, figsize=(6.4, 4.4), layout="constrained")
@@ -113,28 +105,28 @@ for ax in axes:
 plt.show()
 
 # %%
-# The hold-outs differ from each other: 40 images say little about when to stop, and
-# about the temperature. The search has judged by all 400 and trained on all 400: with
-# ``refit="folds"``, the default, on 320 in each fold, with ``refit="all"`` on all of
-# them once more. This is one small data set and one split. With plenty of rows a
-# hold-out says enough, and costs one training instead of five or six.
+# The hold-outs vary: 40 images say little about when to stop and which temperature to
+# use. The search scores all 400 images and trains on all of them: at once with
+# ``refit="all"``, the default, and 320 in each fold with ``refit="folds"``. This is one
+# small data set and one split. With plenty of rows a hold-out is good enough, and costs
+# one training instead of six.
 #
 # Probabilities without a test set
 # --------------------------------
 #
-# ``oof_proba_`` has, for every training image, the probabilities from a fold that has
-# not seen it. After the temperature they tell how good the model in use will be,
-# without any test images: roughly, for each image is judged by one model, not by the
-# average of five, and the number of iterations and the temperature were chosen on the
-# same rows.
+# For every training image, ``oof_proba_`` has the probabilities from a fold that has
+# not seen it. Scaled by the temperature, they estimate how good the final model will
+# be, without any test images. The estimate is rough: the fold models have seen fewer
+# rows than the final one, and the number of iterations and the temperature were chosen
+# on the same rows.
 
 from sklearn_superior.metrics import scale_temperature
 
 calibrated = scale_temperature(search.oof_proba_, search.temperature_)
 losses = {
-    "out of fold, as it is": log_loss(y_train, search.oof_proba_),
-    "out of fold, after the temperature": log_loss(y_train, calibrated),
-    "test images, after the temperature": judge(search)[0],
+    "out of fold, raw": log_loss(y_train, search.oof_proba_),
+    "out of fold, recalibrated": log_loss(y_train, calibrated),
+    "test images, recalibrated": judge(search)[0],
 }
 print(f"temperature: {search.temperature_:.2f}, log loss:")
 for name, loss in losses.items():

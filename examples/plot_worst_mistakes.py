@@ -2,12 +2,12 @@
 Find the worst mistakes
 =======================
 
-A mean says how good a model is, not where it fails. The loss of every sample does: sort
-by it, and look at the top.
+A mean shows how good a model is, but not where it fails. To find out, sort the samples
+by their loss and look at the top.
 """
 
 # %%
-# Forecasts for all images of digits, each made by a model that has not seen the image.
+# Out-of-fold forecasts for all images of digits.
 
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -29,11 +29,11 @@ pbs = penalized_brier_score_samples(y, proba)
 brier = penalized_brier_score_samples(y, proba, penalty=0)
 predicted = proba.argmax(axis=1)
 is_wrong = predicted != y
-print(f"{is_wrong.sum()} of {len(y)} images are taken for another digit")
+print(f"{is_wrong.sum()} of {len(y)} images are misclassified")
 
 # %%
-# The twelve images with the greatest PBS. The bars are the probabilities of the ten
-# digits: blue is the true one, orange the predicted one.
+# The twelve images with the greatest PBS. The bars show the probabilities of the ten
+# digits: the true one in blue, the predicted one in orange.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,13 +67,12 @@ def show_images(rows):
 show_images(worst)
 
 # %%
-# The true digit gets next to nothing in all of these. Some are hard to read for people
-# as well, others show what the model lacks.
+# In all of these, the true digit gets almost no probability. Some are hard to read even
+# for people, others show what the model lacks.
 #
-# The misclassified images have the same order by the Brier score, because all of them
-# pay the same penalty. But further down the Brier score puts right forecasts that are
-# not confident among the wrong ones. PBS does not. Each point of the figure is an
-# image.
+# The Brier score orders the misclassified images in the same way, because all of them
+# pay the same penalty. Further down, however, it mixes unconfident right forecasts with
+# wrong ones. PBS does not. Each point in the figure is an image.
 
 fig, axes = plt.subplots(1, 2, sharey=True, figsize=(8, 3.6), layout="constrained")
 for ax, (name, losses) in zip(axes, {"Brier": brier, "PBS": pbs}.items(), strict=True):
@@ -98,8 +97,8 @@ axes[1].legend(frameon=False)
 plt.show()
 
 # %%
-# ``superiority_rate`` puts a number on it: the share of pairs, one image right and one
-# wrong, in which the wrong one has the greater loss.
+# ``superiority_rate`` quantifies this: among all pairs of a right and a wrong forecast,
+# the share in which the wrong one has the greater loss.
 
 from sklearn_superior.metrics import superiority_rate
 

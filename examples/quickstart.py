@@ -1,6 +1,6 @@
 """A first look: recognise people by the way they move, and choose the right model.
 
-Prints what it does, and leaves it with a figure on one page: ``demo/summary.html``.
+Prints its results and writes them to a page with a figure: ``demo/summary.html``.
 """
 
 import warnings
@@ -38,7 +38,7 @@ RULES = {
     "penalized_log_loss": "PLL, penalized log loss",
     "brier": "Brier score",
     "penalized_brier": "PBS, penalized Brier score",
-    "refined_penalized_brier": "refined PBS",
+    "refined_log_loss": "refined log loss",
     "last": "none: all epochs",
 }
 GAP = recommended_gap(length=40, overlap=0.75)
@@ -54,7 +54,7 @@ th:first-child, td:first-child { text-align: left; }
 
 
 class Page:
-    """Prints what it is given, and keeps it for a page of HTML."""
+    """Prints its sections and collects them for an HTML page."""
 
     def __init__(self):
         self.parts = []
@@ -98,13 +98,12 @@ class Page:
             "<h1>A first look at superior scoring rules</h1>"
             f"{''.join(self.parts)}<h2>What the rules saw</h2>"
             '<img src="figure.png" alt="scores over the epochs, and F1 of the choices">'
-            "<p>Above: scores of the validation windows over the epochs, each scaled "
-            "to its range. Thin lines are the folds, thick lines their means, and a "
-            "marker is the best epoch by a rule in a fold. r is the correlation with "
-            "F1 over all epochs, the mean over the folds. Below: F1 on the test "
-            "windows of the epochs in the second table, a dot for each fold and a line "
-            "for the mean.</p>"
-            "<p>What came out on many data sets: "
+            "<p>Top: validation scores over the epochs, each scaled to its range. Thin "
+            "lines are the folds, thick lines their means. A marker is the best epoch "
+            "by a rule in a fold. r is the correlation with F1 over all epochs, "
+            "averaged over the folds. Bottom: test F1 of the epochs in the second "
+            "table, with a dot for each fold and a line for the mean.</p>"
+            "<p>Results on many data sets: "
             f'<a href="{(RECORDS / "rules" / "report.md").as_uri()}">the report</a>.'
             "</p>",
             encoding="utf-8",
@@ -117,7 +116,7 @@ def _indent(text):
 
 
 def make_network(random_state=None):
-    """Return a network that has more capacity than the data needs."""
+    """Return a network with more capacity than the data needs."""
     network = MLPClassifier(
         64,
         batch_size=32,
@@ -129,32 +128,32 @@ def make_network(random_state=None):
 
 
 def show_the_task(page, X, y, groups):
-    """Cross-validate with and without a leak."""
-    blocks = HBlockSplit(n_validation_blocks=0, n_test_blocks=2, step=2, gap=GAP)
+    """Cross-validate with and without leakage."""
+    blocks = HBlockSplit(n_test_blocks=2, step=2, gap=GAP)
     rows = []
     for name, cv in {
         "random folds": list(KFold(5, shuffle=True, random_state=0).split(X)),
         f"blocks with a gap of {GAP} windows": list(blocks.split(X, groups=groups)),
     }.items():
-        with warnings.catch_warnings():  # it is meant to end after its last epoch
+        with warnings.catch_warnings():  # it trains for a fixed number of epochs
             warnings.simplefilter("ignore", ConvergenceWarning)
             scores = cross_val_score(make_network(random_state=0), X, y, cv=cv)
         rows.append([name, float(scores.mean())])
     page.section(
         "1. The task: five people, a motion sensor. Who is it?",
         f"The synthetic recordings are cut into {len(X)} windows of 40 time points. "
-        "Each window repeats 75 % of the one before. Random folds therefore test on "
-        "windows that the network has seen in parts. Blocks of time with a gap between "
-        "them do not.",
+        "Each window repeats 75 % of the previous one, so random folds test on windows "
+        "that the network has partly seen. Blocks of time with a gap between them do "
+        "not.",
         ["a network, cross-validated by", "accuracy"],
         rows,
-        "The first number is flattered, so we split by blocks from here on. Some "
-        "blocks now validate, which leaves half of the windows to train on.",
+        "The first number is too good, so from here on we split by blocks. Some of "
+        "them are now for validation, which leaves half of the windows for training.",
     )
 
 
 def compare_rules(page, X, y, groups):
-    """Train a network once for each fold; let each rule choose among its epochs."""
+    """Train a network once per fold, and let each rule choose among its epochs."""
     comparison = compare_stopping_rules(
         make_network(),
         X,
@@ -172,43 +171,43 @@ def compare_rules(page, X, y, groups):
     page.section(
         f"2. A network of {N_EPOCHS} epochs: how many should be kept?",
         "Each rule scores the validation windows after every epoch, and keeps the best "
-        "epoch before 10 without an improvement. The usual rule, the log loss, becomes "
-        "worse as soon as the network is too sure of itself, and keeps few epochs. But "
-        "the network still learns to tell the people apart. Penalized rules add a "
-        "penalty for each error, and wait. The refined rule judges an epoch as it will "
-        "be after recalibration.",
+        "epoch before 20 epochs without improvement. The log loss gets worse as soon "
+        "as the network becomes overconfident, so it keeps few epochs, although the "
+        "network is still learning to tell the people apart. Penalized rules add a "
+        "penalty for each error and wait longer. The refined rule, the default, scores "
+        "an epoch after recalibration.",
         ["rule", "epochs kept", "test F1"],
         rows,
-        "'Epochs kept' is the smallest to the largest number in five folds, 'test F1' "
-        "the mean of macro F1 on their test windows. Here no rule does better than "
-        "training to the end. But the end can be the ruin of a model, of boosting "
-        "above all, and one does not know before.",
+        "'Epochs kept' is the range over five folds, 'test F1' the mean macro F1 on "
+        "their test windows. Here no rule does better than training to the end. On "
+        "noisy data, however, the last stage can be much worse than the best one, "
+        "above all with boosting.",
     )
     return comparison
 
 
 def keep_the_model(page, X, y, groups, comparison):
-    """Stop by three rules, recalibrated or not, in the folds of the comparison."""
+    """Stop by three rules, recalibrated or not, in the same folds."""
     seeds = [trajectory.seed for trajectory in comparison.trajectories]
     rows = []
     for name, options in {
         "log loss": {"scoring": "neg_log_loss"},
-        "default: PBS": {},
+        "PBS": {"scoring": "neg_penalized_brier_score"},
         "log loss, recalibrated": {
             "scoring": "neg_log_loss",
             "calibration": "temperature",
         },
-        "PBS, recalibrated": {"calibration": "temperature"},
-        "refined PLL, patience 20, recalibrated": {
-            "scoring": "neg_refined_penalized_log_loss",
-            "n_iter_no_change": 20,
+        "PBS, recalibrated": {
+            "scoring": "neg_penalized_brier_score",
+            "calibration": "temperature",
         },
+        "default: refined log loss, recalibrated": {},
     }.items():
         epochs, scores, losses = [], [], []
         folds = FOLDS.split_with_validation(X, groups=groups)
         for seed, (train, val, test) in zip(seeds, folds, strict=True):
             model = EarlyStoppingClassifier(make_network(seed), **options)
-            with warnings.catch_warnings():  # of a best epoch that is the last one
+            with warnings.catch_warnings():  # the best epoch may be the last one
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X[train], y[train], X_val=X[val], y_val=y[val])
             epochs.append(model.best_iteration_)
@@ -217,34 +216,33 @@ def keep_the_model(page, X, y, groups, comparison):
         rows.append([name, count_epochs(epochs), mean(scores), mean(losses)])
     page.section(
         "3. The model to keep",
-        "EarlyStoppingClassifier does that in one call: it trains, stops, and keeps "
-        "the best epoch exactly. Its default rule is PBS, with a patience of 10. If "
-        "asked to, and after a refined rule, it also recalibrates the probabilities on "
-        "the validation windows. Here are the same folds and networks again, with the "
-        "log loss on test windows (lower is better). The first two lines are as they "
-        "come; the other three are recalibrated.",
+        "EarlyStoppingClassifier does all of this in one call: it trains, stops, and "
+        "keeps exactly the best epoch. By default it chooses by the refined log loss, "
+        "with a patience of 20, and recalibrates the probabilities on the validation "
+        "windows. These are the same folds and networks again, with the log loss on "
+        "test windows (lower is better). The first two rows are not recalibrated.",
         ["stopped by", "epochs kept", "test F1", "test log loss"],
         rows,
-        "XGBoost, LightGBM, CatBoost and scikit-learn's boosting work in the same way. "
-        "StagedSearchCV chooses parameters as well, by folds that use all rows. "
-        "Five folds of one synthetic data set are an illustration, no evidence; for "
-        "that see studies/records/procedures/report.md.",
+        "XGBoost, LightGBM, CatBoost and scikit-learn's boosting work the same way. "
+        "StagedSearchCV also tunes parameters, by cross-validation, and trains on all "
+        "rows. Five folds of one synthetic data set are an illustration, not evidence. "
+        "For evidence, see studies/records/procedures/report.md.",
     )
 
 
 def chosen(comparison):
-    """Return what each rule chose in each fold by early stopping."""
+    """Return what each rule chose in each fold, by early stopping."""
     return [r for r in comparison.records if r["selection"] == "ES"]
 
 
 def count_epochs(iterations):
-    """Show the smallest and the largest number of epochs; iterations count from 0."""
+    """Format the range of the numbers of epochs; iterations count from 0."""
     numbers = sorted({iteration + 1 for iteration in iterations})
     return " to ".join(str(n) for n in numbers[:: max(1, len(numbers) - 1)])
 
 
 def draw(comparison):
-    """Draw the scores over the epochs, and what the choices were worth."""
+    """Draw the scores over the epochs, and the test F1 of the choices."""
     figure, (upper, lower) = pyplot.subplots(
         2, 1, figsize=(7.5, 8), layout="constrained", height_ratios=(3, 2)
     )
@@ -258,7 +256,7 @@ def draw(comparison):
         lower.plot([middle, middle], [place - 0.3, place + 0.3], "k-", linewidth=2)
     lower.set_yticks(range(len(RULES)), RULES.values())
     lower.invert_yaxis()
-    lower.set_xlabel("F1 on test windows of the epoch that is kept")
+    lower.set_xlabel("test F1 of the kept epoch")
     lower.spines[["top", "right"]].set_visible(False)
     return figure
 

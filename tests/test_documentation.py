@@ -10,6 +10,8 @@ import pytest
 
 DOC = Path(__file__).parent.parent / "doc"
 RECORDS = DOC.parent / "studies" / "records"  # a distribution has none
+# One model beside the folds on 16 other sets, and over all units (see the records).
+FURTHER = {("−2.2", "−4.9 to +0.6"), ("+0.5", "−1.3 to +2.4")}
 pytestmark = pytest.mark.skipif(not DOC.exists(), reason="no documentation here")
 
 
@@ -44,13 +46,14 @@ def test_every_title_is_used_once():
 
 
 @pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
-@pytest.mark.parametrize("page", ["choosing_a_rule", "faq"])
+@pytest.mark.parametrize("page", ["README.md", "doc/faq.rst", "doc/production.rst"])
 def test_intervals_on_the_pages_are_those_of_the_reports(page):
-    lines = []
-    for path in RECORDS.glob("*/report.md"):
-        lines += path.read_text().splitlines()
-    text = " ".join((DOC / f"{page}.rst").read_text().split())
+    # What evidence.rst says beyond the reports is compared with the records elsewhere.
+    sources = [*RECORDS.glob("*/report.md"), DOC / "evidence.rst"]
+    lines = [line for path in sources for line in path.read_text().splitlines()]
+    text = " ".join((DOC.parent / page).read_text().split())
     found = re.findall(r"([+−][\d.]+) \(([+−][\d.]+ to [+−][\d.]+)\)", text)
+    found = [pair for pair in found if pair not in FURTHER]
     assert found
     for mean, interval in found:
         assert any(mean in line and interval in line for line in lines), (

@@ -1,14 +1,14 @@
-"""Names of other libraries that these pages link to, without a network.
+"""Links to the documentation of other libraries, without a network.
 
-Sphinx looks such names up in an inventory, which it downloads from each library. The
-build here needs no network: `write_inventories` writes small ones, of the names below.
-With ``DOC_ONLINE=1`` in the environment the libraries' own are taken.
+Sphinx looks up such names in an inventory, which it downloads from each library. To
+build offline, `write_inventories` writes small inventories with the names below. With
+``DOC_ONLINE=1`` in the environment, the libraries' own inventories are used.
 """
 
 import zlib
 from pathlib import Path
 
-# The address of the documentation, where a name stands there, and the names.
+# The address of the documentation, the path of a name in it, and the names.
 PROJECTS = {
     "sklearn": (
         "https://scikit-learn.org/stable/",

@@ -1,6 +1,6 @@
-"""Check the links inside of the built pages; a broken one is a warning.
+"""Check the links between the built pages; a broken one is a warning.
 
-Only links from page to page are looked at: their file and their anchor must exist.
+The file and the anchor of a link must exist. External links are not checked.
 """
 
 import re
@@ -15,12 +15,12 @@ _COMMENT = re.compile(r"<!--.*?-->|<script\b[^>]*>.*?</script>", flags=re.DOTALL
 
 
 def find_broken_links(folder):
-    """Return the links of all pages in `folder` that lead nowhere.
+    """Return the broken links of all pages in `folder`.
 
     Parameters
     ----------
     folder : path
-        Where the built pages are.
+        Folder of the built pages.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def _leads_somewhere(page, link, anchors):
 
 
 def check_links(app, exception):
-    """Warn of each broken link."""
+    """Warn about each broken link."""
     from sphinx.util import logging
 
     if exception is None and app.builder.format == "html":

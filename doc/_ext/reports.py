@@ -1,9 +1,9 @@
 """Reports of studies as pages of this documentation.
 
-The directive ``report`` names a study. Its report is made from the records in
-``studies/records``: headings become sections with their place in the contents, and
-sentences can be searched. Without records there is no page: ``studies`` is a toctree of
-the pages whose records exist, and `find_missing` names the others.
+The directive ``report`` names a study. Its report is built from the records in
+``studies/records``: headings become sections, listed in the table of contents, and the
+text can be searched. Without records there is no page: ``studies`` is a toctree of the
+pages whose records exist, and `find_missing` returns the others.
 """
 
 import re
@@ -15,7 +15,7 @@ _REPORT = re.compile(r"^\.\. report:: (\S+)$", flags=re.MULTILINE)
 
 
 def find_reports(folder, records=RECORDS):
-    """Return the pages in `folder` that show a report, with the folder of records."""
+    """Return the pages in `folder` that show a report, with their records folder."""
     found = {}
     for page in sorted(Path(folder).glob("*.rst")):
         if match := _REPORT.search(page.read_text("utf-8")):
@@ -39,7 +39,7 @@ def setup(app):
     from studies.__main__ import STUDIES, make_report
 
     class Report(SphinxDirective):
-        """Show the report of a study, which is given by its name."""
+        """Show the report of the named study."""
 
         required_arguments = 1
 
@@ -90,7 +90,7 @@ def add_parts(nodes, parts):
 
 
 def _unused(anchor, used):
-    """Return the anchor with a number behind it if it was used before."""
+    """Return the anchor, with a number appended if it was used before."""
     names = [anchor, *(f"{anchor}-{k}" for k in range(2, len(used) + 3))]
     name = next(name for name in names if name not in used)
     used.add(name)
@@ -98,7 +98,7 @@ def _unused(anchor, used):
 
 
 def _as_html(part):
-    """Return a table or figures as the page of a report has them, in our classes."""
+    """Return a table or figures as HTML, with the CSS classes of the theme."""
     from studies._page import as_html
 
     body = as_html("", [part]).partition("<body>")[2].partition("</body>")[0].strip()

@@ -1,7 +1,7 @@
-"""Files for other programs: llms.txt, and if the site has an address, a sitemap.
+"""Files for other programs: llms.txt and, if the site has an address, a sitemap.
 
-``llms.txt`` lists all pages with their first sentence. The sitemap, and the tags from
-which services make a card of a page that is linked to, need ``html_baseurl``.
+``llms.txt`` lists all pages with their first sentence. The sitemap and the tags for
+link previews need ``html_baseurl``.
 """
 
 import re
@@ -23,13 +23,13 @@ def write_list(title, summary, pages, address):
     Parameters
     ----------
     title, summary : str
-        What the project is called, and what it is.
+        Name and description of the project.
 
     pages : list of tuple
         The name of each page, its title and its first sentence.
 
     address : str
-        What goes before the name of a page; ``""`` if the site has no address.
+        Prefix of the page names; ``""`` if the site has no address.
     """
     lines = [f"# {title}", "", f"> {summary}", "", "## Pages", ""]
     lines += [
@@ -56,7 +56,7 @@ def write_sitemap(addresses):
 
 
 def card_tags(title, description, address, image):
-    """Return the tags from which services make a card of a page that is linked to."""
+    """Return the tags for the link preview of a page."""
     properties = {
         "og:type": "article",
         "og:title": title,
