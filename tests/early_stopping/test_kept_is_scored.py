@@ -222,7 +222,7 @@ def test_text_features_of_catboost():
 def test_snapshots_of_catboost_are_refused_before_training():
     X, y, *_ = make_data("binary")
     inner = FAMILIES["CatBoost"]().set_params(save_snapshot=True)
-    with pytest.raises(ValueError, match="save_snapshot=True.*cannot be stopped here"):
+    with pytest.raises(ValueError, match="save_snapshot=True.*count its stages"):
         plain_stopping(inner).fit(X, y)
 
 

@@ -9,10 +9,10 @@ from sklearn_superior.staged.adapters.base import Checkpointed, Stages
 __all__ = ["Checkpointed", "Stages", "find_stages", "register_stages"]
 
 # Adapters by the package and name of the estimator's class, as a module of this folder
-# and a class in it, so that no library is imported before it is used.
+# and a name in it, so that no library is imported before it is used.
 _ADAPTERS = {
     "sklearn.GradientBoostingClassifier": "sklearn.GradientBoostingStages",
-    "sklearn.HistGradientBoostingClassifier": "sklearn.HistGradientBoostingStages",
+    "sklearn.HistGradientBoostingClassifier": "sklearn.hist_stages",
     "sklearn.AdaBoostClassifier": "sklearn.AdaBoostStages",
     "xgboost.XGBClassifier": "xgboost.XGBoostStages",
     "lightgbm.LGBMClassifier": "lightgbm.LightGBMStages",

@@ -5,23 +5,26 @@ sees predictions that are updated with each new tree; any other scorer would pre
 with all trees again, which makes the cost quadratic. So we register a temporary scorer
 while the model is fitted.
 
-This file uses private names of scikit-learn, and
-`tests/staged/adapters/test_hist_hook.py` fails when one of them changes. In that case a
-fit raises an error rather than keep a wrong model: what is kept is always compared with
-the predictions that were scored.
+This file uses private names of scikit-learn. `tests/staged/adapters/test_hist_hook.py`
+fails when one of them changes; `hook_works` then notices it, too, and
+`PublicHistGradientBoostingStages` does without the hook.
 """
 
 from contextlib import contextmanager
 from copy import copy
+from functools import cache
 from itertools import count
 
 import numpy as np
-from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics._scorer import _SCORERS
+
+from sklearn_superior.utils._warnings import ignored_warnings
 
 __all__ = [
     "cut_hist",
     "hook_by_name",
+    "hook_works",
     "make_hook",
     "pack_trees",
     "prepare_hist_to_resume",
@@ -106,6 +109,8 @@ def pack_trees(model):
 
 def unpack_trees(model):
     """Undo `pack_trees`, in place."""
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
     packed = model._predictors
     parts = [
         np.split(packed[name], packed[f"ends of {name}"][:-1]) for name in _TREE_ARRAYS
@@ -114,3 +119,23 @@ def unpack_trees(model):
     step = packed["n_trees"]
     model._predictors = [trees[k : k + step] for k in range(0, len(trees), step)]
     return model
+
+
+@cache
+def hook_works():
+    """Whether the hook sees every iteration, and models can be cut and packed."""
+    X, y = np.linspace(0, 1, 40).reshape(-1, 1), np.arange(40) // 4 % 2
+    common, seen = {"max_iter": 3, "min_samples_leaf": 1}, []
+    hooked = common | {"early_stopping": True, "n_iter_no_change": 1, "tol": 0.0}
+    plain = HistGradientBoostingClassifier(early_stopping=False, **common).fit(X, y)
+    expected = list(plain.staged_predict_proba(X))
+    with ignored_warnings():  # a warning that is turned into an error is no change
+        try:
+            hook = make_hook(lambda y_proba: seen.append(y_proba.copy()))
+            with hook_by_name(hook) as name:
+                model = HistGradientBoostingClassifier(scoring=name, **hooked)
+                model.fit(X, y, X_val=X, y_val=y)
+            cut = unpack_trees(pack_trees(cut_hist(model, 2))).predict_proba(X)
+            return bool(np.allclose([*seen, cut], [*expected, expected[1]]))
+        except Exception:
+            return False

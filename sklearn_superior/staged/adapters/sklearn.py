@@ -2,6 +2,9 @@
 
 from copy import copy
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from sklearn_superior.staged.adapters.base import (
     SkopsCheckpointed,
     Stages,
@@ -13,11 +16,13 @@ from sklearn_superior.staged.adapters.base import (
 from sklearn_superior.staged.adapters.hist_hook import (
     cut_hist,
     hook_by_name,
+    hook_works,
     make_hook,
     pack_trees,
     prepare_hist_to_resume,
     unpack_trees,
 )
+from sklearn_superior.utils._warnings import warn
 
 # Their own early stopping is not used.
 _OWN_STOPPING = ("n_iter_no_change", "tol", "validation_fraction")
@@ -87,6 +92,18 @@ def _cut(model, n_kept, names):
     return model
 
 
+def hist_stages(estimator):
+    """Return the adapter of a `HistGradientBoostingClassifier`."""
+    if hook_works():
+        return HistGradientBoostingStages(estimator)
+    warn(
+        "This version of scikit-learn has changed inside HistGradientBoosting. The "
+        "result is the same, but training takes longer and writes no checkpoints. "
+        "Look for a newer version of sklearn-superior."
+    )
+    return PublicHistGradientBoostingStages(estimator)
+
+
 class HistGradientBoostingStages(SkopsCheckpointed, Stages):
     """`sklearn.ensemble.HistGradientBoostingClassifier`."""
 
@@ -109,13 +126,8 @@ class HistGradientBoostingStages(SkopsCheckpointed, Stages):
         restored, resumes = self._model, self.n_done > 0
         hook = make_hook(count_and_report, self.n_done)
         with hook_by_name(hook) as name:
-            self._model = copy_with(
-                self.estimator,
-                early_stopping=True,
-                n_iter_no_change=1,
-                tol=0.0,
-                scoring=name,
-                warm_start=resumes,
+            self._model = _copy_for_hook(
+                self.estimator, scoring=name, warm_start=resumes
             )
             if resumes:
                 hand_over_fit(restored, self._model)
@@ -138,6 +150,40 @@ class HistGradientBoostingStages(SkopsCheckpointed, Stages):
         self._model = unpack_trees(self.from_bytes(models["last"]))
         check_n_stages(self._model.n_iter_, n_done)
         self.n_done = self._n_trained = n_done
+
+
+class PublicHistGradientBoostingStages(Stages):
+    """The same without the hook: slower, and the kept stage is trained again."""
+
+    budget = "max_iter"
+
+    def __init__(self, estimator):
+        super().__init__(estimator)
+        seed = estimator.random_state
+        if not isinstance(seed, int | np.integer):  # both trainings must be the same
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        self._seed = seed
+
+    def fit(self, X, y, X_val, on_stage, sample_weight=None):
+        self._train = X, y, sample_weight
+        model = _copy_for_hook(
+            self.estimator, scoring=make_hook(on_stage), random_state=self._seed
+        )
+        y_val = stand_in_labels(X_val, y)
+        model.fit(X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
+
+    def keep(self, stage):
+        X, y, sample_weight = self._train
+        params = {"max_iter": stage + 1, "early_stopping": False}
+        model = copy_with(self.estimator, random_state=self._seed, **params)
+        hand_over_fit(model.fit(X, y, sample_weight=sample_weight), self.estimator)
+
+
+def _copy_for_hook(estimator, **params):
+    """Copy a model so that it calls its scorer after each iteration."""
+    return copy_with(
+        estimator, early_stopping=True, n_iter_no_change=1, tol=0.0, **params
+    )
 
 
 class AdaBoostStages(Stages):

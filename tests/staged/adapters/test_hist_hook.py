@@ -1,9 +1,11 @@
 """Fails loudly when HistGradientBoostingClassifier changes inside."""
 
 import numpy as np
+import pytest
 import sklearn.metrics
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.staged.adapters import hist_hook
 
 
@@ -47,3 +49,24 @@ def test_a_hook_stops():
     with hist_hook.hook_by_name(hook) as name:
         model.set_params(scoring=name, **HOOKED).fit(X, y, X_val=X, y_val=y)
     assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("changed", ["make_hook", "cut_hist", "unpack_trees"])
+def test_without_the_hook_the_result_is_the_same(monkeypatch, changed):
+    inner = make_hist(max_iter=12)[0].set_params(random_state=0)
+    _, X, y = make_hist()
+    val = {"X_val": X[::2], "y_val": 1 - y[::2]}  # so that the best stage is early
+    expected = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(X, y, **val)
+
+    def fail(*args):
+        raise AttributeError("this private name is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hist_hook, changed, fail)
+        hist_hook.hook_works.cache_clear()
+        with pytest.warns(UserWarning, match="has changed inside HistGradientBoosting"):
+            model = EarlyStoppingClassifier(inner, n_iter_no_change=3).fit(X, y, **val)
+    hist_hook.hook_works.cache_clear()
+    assert hist_hook.hook_works()
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_allclose(model.validation_scores_, expected.validation_scores_)
