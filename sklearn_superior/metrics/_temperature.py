@@ -73,14 +73,14 @@ def fit_temperature(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights. Whole numbers are repetitions: a sample of weight 2 counts as
         two samples, also against the prior; see the notes.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
