@@ -156,7 +156,7 @@ def _read(values):
         return _join([_read(column) for column in columns], len(values))
     if hasattr(values, "isna") and hasattr(values, "dtype"):
         return _read_pandas(values)
-    if hasattr(values, "fill_null") and hasattr(values, "null_count"):
+    if hasattr(values, "fill_null") and hasattr(values, "is_null"):
         return _read_arrow(values)
     if getattr(values, "requires_grad", False):  # a torch tensor
         values = values.detach()
