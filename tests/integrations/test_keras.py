@@ -213,9 +213,7 @@ def test_bad_arguments_are_refused():
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, verbose=0, callbacks=[ScorerCallback(*arguments)])
     twice = [ScorerCallback(PBS, X_val, y_val) for _ in range(2)]
-    with pytest.raises(
-        ValueError, match="'name' .* must differ .* Got 'val_pbs'"
-    ):
+    with pytest.raises(ValueError, match="'name' .* must differ .* Got 'val_pbs'"):
         model.fit(X, y, verbose=0, callbacks=twice)
     inputs = [keras.Input((12,)), keras.Input((12,))]
     outputs = keras.layers.Dense(5, "softmax")(keras.layers.Concatenate()(inputs))
