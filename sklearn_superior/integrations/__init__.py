@@ -1,4 +1,4 @@
-"""Metrics for other libraries, each in a module of the library's name."""
+"""Metrics for other libraries, each in a module named after the library."""
 
 from importlib import import_module
 

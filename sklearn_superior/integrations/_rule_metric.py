@@ -1,4 +1,4 @@
-"""A scoring rule as the metric of a library that numbers the classes from 0."""
+"""A scoring rule as a metric for libraries that number the classes from 0."""
 
 import numpy as np
 
@@ -52,13 +52,13 @@ class RuleMetric:
         return self.rule.startswith("refined_")
 
     def mean(self, y_true, y_proba, weight=None):
-        """Mean loss of class numbers and probabilities."""
+        """Return the mean loss of probabilities for class numbers."""
         sums = self.sums(y_true, y_proba, weight)
         sums.check()
         return float(sums.loss / sums.weight)
 
     def sums(self, y_true, y_proba, weight=None):
-        """Sum the losses of the rows; there may be none."""
+        """Return the sums of the losses; there may be no rows."""
         y_true, y_proba = np.asarray(y_true), np.asarray(y_proba)
         if len(y_true) == len(y_proba) == 0:
             return LossSums(np.zeros(3))

@@ -1,4 +1,4 @@
-"""Scoring rules as metrics of CatBoost."""
+"""Scoring rules as CatBoost metrics."""
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -16,14 +16,14 @@ class EvalMetric(RuleMetric):
     Parameters
     ----------
     rule : str, default="penalized_brier"
-        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration any of them with
-        ``"refined_"`` before it.
+        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"``, or
+        one of these without ``"penalized_"``. The prefix ``"refined_"`` selects the
+        score after recalibration.
 
     loss_function : {"Logloss", "MultiClass", "MultiClassOneVsAll"}, default=None
-        The loss that CatBoost minimises, of which the metric is not informed. None is
-        ``"Logloss"`` for two classes and ``"MultiClass"`` for more, with an error if
-        the scores look like those of ``"MultiClassOneVsAll"``.
+        The loss that CatBoost minimizes, which it does not pass to the metric. None
+        means ``"Logloss"`` for two classes and ``"MultiClass"`` for more; scores that
+        look like those of ``"MultiClassOneVsAll"`` then raise an error.
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
@@ -68,7 +68,7 @@ class EvalMetric(RuleMetric):
         self.loss_function = loss_function
 
     def is_max_optimal(self):
-        """Tell CatBoost that lower is better."""
+        """Return False: lower is better."""
         return False
 
     def evaluate(self, approxes, target, weight):
@@ -101,10 +101,10 @@ class EvalMetric(RuleMetric):
 
 
 def _check_multiclass(scores):
-    """Raise an error if the scores may not be those of the MultiClass loss.
+    """Raise an error if the scores may not come from the MultiClass loss.
 
-    Its gradients add up to zero, and so do its scores. With two classes those of
-    MultiClassOneVsAll do as well.
+    Its gradients add up to zero over the classes, and so do its scores. With two
+    classes those of MultiClassOneVsAll do as well.
     """
     if len(scores) == 2:
         raise ValueError(

@@ -160,21 +160,16 @@ def _as_dask_array(values, name):
     from dask.delayed import Delayed  # it pretends to have every attribute
 
     if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):
-        # Dask would merge small partitions, and not alike in all columns.
+        # Dask would merge small partitions, but not in the same way for all columns.
         with dask.config.set({"optimization.tune.active": False}):
             # The dtype of each partition is found when it is read.
             shape = (0, len(values.columns)) if values.ndim == 2 else 0
             meta = np.empty(shape, dtype=object)
             values = values.map_partitions(read_array, name, meta=meta)
     if not isinstance(values, da.Array):
-        remedy = (
-            " The losses in sklearn_superior.metrics are for data in memory."
-            if hasattr(values, "__array__") or isinstance(values, list)
-            else ""
-        )
         raise TypeError(
-            f"{name} must be a dask array, series or data frame. "
-            f"Got a {type(values).__name__}.{remedy}"
+            f"{name} must be a dask array, series or data frame. Got a "
+            f"{type(values).__name__}. For data in memory use sklearn_superior.metrics."
         )
     if values.ndim not in (1, 2):
         raise ValueError(f"{name} must have one or two axes. Got {values.ndim}.")
@@ -187,7 +182,7 @@ def _as_dask_array(values, name):
 
 
 def _in_same_blocks(values, name, y_proba):
-    """`values` with the rows in the same blocks as those of `y_proba`."""
+    """Return `values` with the rows in the same blocks as those of `y_proba`."""
     import dask.array as da
 
     n_rows, rows = y_proba.shape[0], y_proba.chunks[0]
@@ -197,8 +192,8 @@ def _in_same_blocks(values, name, y_proba):
     if isnan(n_rows) or isnan(values.shape[0]):
         if len(rows) != len(values.chunks[0]):
             raise ValueError(
-                f"{name} and y_proba must have the same number of blocks of rows, "
-                "because the sizes of blocks are not known. Got "
+                f"{name} and y_proba must have the same number of blocks of rows "
+                "unless the sizes of the blocks are known. Got "
                 f"{len(values.chunks[0])} and {len(rows)}. {_HOW_TO_KNOW_SIZES}"
             )
         return values
@@ -241,11 +236,10 @@ def _reduce_block(
     y_true, y_proba = read_array(y_true, "y_true"), read_array(y_proba, "y_proba")
     n_classes = y_proba.shape[1] if y_proba.ndim == 2 else 2
     classes, inputs = labels, {"sample_weight": sample_weight}
-    if labels is None:
-        is_one_hot = y_true.ndim == 2
-        classes = (
-            np.arange(n_classes) if is_one_hot else unique_labels(y_true, "y_true")
-        )
+    if labels is None and y_true.ndim == 2:
+        classes = np.arange(n_classes)
+    elif labels is None:
+        classes = unique_labels(y_true, "y_true")
     if len(classes) >= n_classes:  # too many are an error of `check_forecast`
         inputs |= {"labels": labels, "pos_label": pos_label}
         sums = sum_losses(check_forecast(y_true, y_proba, **inputs), [loss])

@@ -1,4 +1,4 @@
-"""Scores of validation data in the training loop of Keras."""
+"""Scores of validation data in Keras training loops."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ try:
     )
 except ModuleNotFoundError as exc:
     raise ImportError(
-        f"Keras does not find its backend: {exc}. Install it, or choose another one "
-        "by the environment variable KERAS_BACKEND, for example torch."
+        f"Keras cannot find its backend: {exc}. Install it, or select another one with "
+        "the environment variable KERAS_BACKEND, for example torch."
     ) from exc
 
 __all__ = ["ScorerCallback"]
@@ -36,29 +36,29 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         Numbers of the true classes, from 0 up, or one-hot.
 
     name : str, default="val_pbs"
-        What the score is called in the logs and in the history. It is the value of the
-        scorer: the *negated* loss with `neg_penalized_brier_scorer`. In Lightning a
-        ``"val_pbs"`` that is logged from
+        Name of the score in the logs and in the history. Its value is that of the
+        scorer: the *negated* loss with `neg_penalized_brier_scorer`. A ``"val_pbs"``
+        logged in Lightning by
         :class:`sklearn_superior.integrations.torchmetrics.PenalizedBrierScore` is the
-        loss itself, which has the other sign and needs ``mode="min"``.
+        loss itself, which has the opposite sign and needs ``mode="min"``.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the validation data.
 
     batch_size : int, default=None
-        Rows that are predicted at once; None is Keras's default.
+        Number of rows predicted at once; None is the Keras default.
 
     Notes
     -----
     List it *before* the callbacks that monitor `name`, such as `EarlyStopping`,
     `ModelCheckpoint` and `ReduceLROnPlateau`: Keras calls callbacks in the order of the
-    list, and those that come earlier warn that the metric is not available. Give them
-    ``mode="max"``, since greater is better; with ``mode="auto"`` Keras raises an error.
+    list, and earlier ones warn that the metric is not available. Give them
+    ``mode="max"``, since greater is better; ``mode="auto"`` raises an error.
 
     The model must return probabilities: a column for each class, or a single one for
-    class 1 of two. This is checked once before training. Whether `fit` has validation
-    data of its own does not matter. If training diverges and the model returns NaN, the
-    score is NaN, which is no improvement for any callback.
+    class 1 of two. This is checked once before training. `fit` may have validation data
+    of its own. If training diverges and the model returns NaN, the score is NaN, which
+    no callback counts as an improvement.
 
     Keras takes its backend from the environment variable ``KERAS_BACKEND``; the package
     is tested with ``torch``.
@@ -107,11 +107,8 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
         for what, rows in (("sample_weight", sample_weight), ("X_val", X_val)):
-            if hasattr(rows, "shape") and len(rows) != len(self.y_val):
-                raise ValueError(
-                    f"{what} and y_val must have the same number of rows. "
-                    f"Got {len(rows)} and {len(self.y_val)}."
-                )
+            if hasattr(rows, "shape"):
+                self._check_rows(what, rows)
         self.sample_weight = sample_weight
         self.batch_size = batch_size
         self._score = None
@@ -125,8 +122,8 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         """Add the score to the logs."""
         if self.name in logs:
             raise ValueError(
-                f"The 'name' parameter must not be that of another metric. "
-                f"Got {self.name!r} besides {sorted(logs)}."
+                f"The 'name' parameter must differ from the other metrics, "
+                f"{sorted(logs)}. Got {self.name!r}."
             )
         y_proba = self._predict()
         if self._score is None:
@@ -140,6 +137,13 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
             )
         logs[self.name] = self._score(y_proba)
 
+    def _check_rows(self, what, rows):
+        if len(rows) != len(self.y_val):
+            raise ValueError(
+                f"{what} and y_val must have the same number of rows. "
+                f"Got {len(rows)} and {len(self.y_val)}."
+            )
+
     def _predict(self):
         y_proba = self.model.predict(self.X_val, batch_size=self.batch_size, verbose=0)
         shape = getattr(y_proba, "shape", ())
@@ -148,12 +152,8 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
                 "The model must have one output, of shape (n_samples, n_classes) or "
                 f"(n_samples, 1). Got {shape or type(y_proba).__name__}."
             )
-        if len(y_proba) != len(self.y_val):
-            raise ValueError(
-                "X_val and y_val must have the same number of rows. "
-                f"Got {len(y_proba)} and {len(self.y_val)}."
-            )
-        is_coarse = y_proba.dtype.kind != "f"  # bfloat16, which NumPy lacks
+        self._check_rows("X_val", y_proba)
+        is_coarse = y_proba.dtype.kind != "f"  # bfloat16 is not a NumPy dtype
         if is_coarse:
             y_proba = y_proba.astype(np.float32)
         low, high = y_proba.min(), y_proba.max()

@@ -1,4 +1,4 @@
-"""Scoring rules as metrics of LightGBM."""
+"""Scoring rules as LightGBM metrics."""
 
 from sklearn_superior.integrations._rule_metric import RuleMetric, unpack
 
@@ -18,9 +18,9 @@ def eval_metric(rule="penalized_brier", **options):
     Parameters
     ----------
     rule : str, default="penalized_brier"
-        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration any of them with
-        ``"refined_"`` before it.
+        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"``, or
+        one of these without ``"penalized_"``. The prefix ``"refined_"`` selects the
+        score after recalibration.
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
@@ -30,8 +30,8 @@ def eval_metric(rule="penalized_brier", **options):
     -------
     metric : callable
         For ``LGBMClassifier.fit(eval_metric=metric)``, alone or in a list, and for
-        ``lightgbm.train(feval=metric)``. Sample weights are used, and a class may be
-        missing from the evaluation data.
+        ``lightgbm.train(feval=metric)``. It uses sample weights and handles missing
+        classes in the evaluation data.
 
     Notes
     -----
@@ -39,10 +39,10 @@ def eval_metric(rule="penalized_brier", **options):
     ``metric="None"``.
 
     On Dask, each worker computes the metric on its own rows of the evaluation data, and
-    what ``DaskLGBMClassifier`` reports is the value of one worker, not that of all
-    rows. Do not stop early by it. For the loss of all rows score the predictions with
+    ``DaskLGBMClassifier`` reports the value of one worker, not of all rows. Do not use
+    it for early stopping. To get the loss of all rows, score the predictions with
     :func:`sklearn_superior.integrations.dask.penalized_brier_score_loss`, or train with
-    XGBoost, which computes our metric on the rows of all workers.
+    XGBoost, where our metric covers the rows of all workers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scoring rules as metrics of XGBoost."""
+"""Scoring rules as XGBoost metrics."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ __all__ = ["eval_metric"]
 
 
 class _XGBoostMetric(RuleMetric):
-    """Metric for `XGBClassifier`, `xgboost.train` and those of `xgboost.dask`."""
+    """Metric for `XGBClassifier`, `xgboost.train` and their `xgboost.dask` versions."""
 
     def __call__(self, first, second, sample_weight=None):
         mean = self._mean_over_workers(*unpack(first, second, sample_weight))
@@ -24,10 +24,10 @@ class _XGBoostMetric(RuleMetric):
         return super().sums(y_true, y_proba, weight)
 
     def _mean_over_workers(self, y_true, y_proba, weight):
-        """Mean over the rows of all workers, of which this one may have none.
+        """Return the mean over the rows of all workers; this one may have none.
 
-        XGBoost itself averages what the workers return, whatever their weights;
-        so each of them returns the same.
+        XGBoost averages the values of the workers regardless of their weights, so all
+        of them return the same value.
         """
         from xgboost import collective
 
@@ -35,8 +35,8 @@ class _XGBoostMetric(RuleMetric):
             return self.mean(y_true, y_proba, weight)
         if self.is_refined:
             raise ValueError(
-                f"The rule {self.rule} needs all rows on one worker: its temperature "
-                "cannot be found from sums. Use a rule that is not refined."
+                f"The rule {self.rule} needs all rows on one worker, because its "
+                "temperature cannot be computed from sums. Use a rule without it."
             )
         failure, own = None, [np.nan, np.nan]
         try:
@@ -50,7 +50,7 @@ class _XGBoostMetric(RuleMetric):
         if failure is not None:
             raise failure
         if np.isnan(all_sums.loss):
-            raise RuntimeError(f"The metric {self.rule} has failed on another worker.")
+            raise RuntimeError(f"The metric {self.rule} failed on another worker.")
         all_sums.check()
         return float(all_sums.loss / all_sums.weight)
 
@@ -61,9 +61,9 @@ def eval_metric(rule="penalized_brier", **options):
     Parameters
     ----------
     rule : str, default="penalized_brier"
-        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"`` or
-        one of these without ``"penalized_"``; after recalibration any of them with
-        ``"refined_"`` before it.
+        ``"penalized_brier"``, ``"penalized_log_loss"``, ``"penalized_spherical"``, or
+        one of these without ``"penalized_"``. The prefix ``"refined_"`` selects the
+        score after recalibration.
 
     **options : dict
         Options of the loss: `penalty`, `ties`, `scale` of the Brier score, and
@@ -73,13 +73,13 @@ def eval_metric(rule="penalized_brier", **options):
     -------
     metric : callable
         For ``XGBClassifier(eval_metric=metric)`` and
-        ``xgboost.train(custom_metric=metric)``. Sample weights are used, and a class
-        may be missing from the evaluation data. Its name is that of the rule.
+        ``xgboost.train(custom_metric=metric)``. It uses sample weights, handles missing
+        classes in the evaluation data, and is named after the rule.
 
     Notes
     -----
-    In `xgboost.dask` it is the mean over the rows of all workers: each adds up its
-    own, and two numbers are exchanged. A worker may have no row, or lack a class.
+    In `xgboost.dask` it is the mean over the rows of all workers, which exchange two
+    sums. A worker may have no rows, or lack a class.
 
     Examples
     --------

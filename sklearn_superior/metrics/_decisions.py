@@ -85,7 +85,7 @@ def decision_cost(y_true, y_proba, *, cost_matrix, labels=None, sample_weight=No
         Cost of each decision for each true class; the rows follow the sorted labels.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     sample_weight : array-like of shape (n_samples,), default=None

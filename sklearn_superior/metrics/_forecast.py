@@ -606,13 +606,13 @@ def with_all_classes(y_true, y_proba, classes, pos_label=None, declared=None):
     classes, is returned as it is if no class has to be added.
     """
     known = union(classes, declared_only(declared, classes))
-    unseen = _not_among(_labels_of(y_true, classes), known)
+    unseen = _not_among(_labels_of(y_true), known)
+    all_classes = union(known, unseen)
     if len(unseen):
         warn(
             f"y_true has classes that the estimator has never seen: {shown(unseen)}. "
             "They count with probability 0.",
         )
-    all_classes = union(known, unseen)
     is_column = np.ndim(y_proba) == 1
     if len(all_classes) == len(classes) and (is_column or all(all_classes == classes)):
         return all_classes, y_proba
@@ -635,38 +635,20 @@ def declared_only(declared, classes):
     """Return those of the `labels` option of a scorer that are not among `classes`."""
     if declared is None:
         return classes[:0]
-    declared = read_array(declared, "labels")
-    if _kind(declared) != _kind(classes):
-        raise ValueError(
-            "The 'labels' option of the scorer must have the type of the classes "
-            f"{shown(classes)} of the estimator. Got labels={shown(declared)}."
-        )
-    return _not_among(np.unique(declared), classes)
+    return _not_among(np.unique(read_array(declared, "labels")), classes)
 
 
-def _labels_of(y_true, classes):
+def _labels_of(y_true):
     """Return the distinct labels in `y_true`; none if it is one-hot."""
     xp, _ = array_namespace(y_true)
     y_true = read_array(y_true, "y_true") if xp is np else y_true
     if y_true.ndim != 1:
-        return classes[:0]
+        return np.empty(0)
     if y_true.shape[0] == 0:
         raise ValueError("y_true must hold at least one label. Got none.")
     if xp is not np:
         y_true = to_numpy(xp.unique_values(y_true), xp)
-    labels = unique_labels(y_true, "y_true")
-    if _kind(labels) != _kind(classes):
-        raise ValueError(
-            f"y_true has labels {shown(labels)}, of a different type than the classes "
-            f"{shown(classes)} of the estimator."
-        )
-    return labels
-
-
-def _kind(labels):
-    """Return the type of labels, as far as they can be compared."""
-    first = labels.tolist()[0]
-    return type(first) if isinstance(first, str | bytes) else "number"
+    return unique_labels(y_true, "y_true")
 
 
 def _not_among(labels, classes):
@@ -674,13 +656,25 @@ def _not_among(labels, classes):
     return labels[[label not in known for label in labels.tolist()]]
 
 
-def union(*arrays):
+def union(classes, *others):
     """Return the sorted distinct labels of several arrays."""
-    arrays = [array for array in arrays if len(array)]
+    arrays = [classes, *(labels for labels in others if len(labels))]
+    for labels in arrays[1:]:
+        if _is_text(labels) != _is_text(classes):
+            raise ValueError(
+                f"Labels must have the same type as the classes {shown(classes)} of "
+                f"the estimator. Got {shown(labels)}."
+            )
     are_integers = all(array.dtype.kind in "iu" for array in arrays)
     if are_integers and np.result_type(*arrays).kind == "f":  # int64 beside uint64
         arrays = [array.astype(object) for array in arrays]
     return unique_labels(np.concatenate(arrays), "labels")
+
+
+def _is_text(labels):
+    """Return str or bytes if the labels are text, else False."""
+    first = type(labels.tolist()[0])
+    return first if issubclass(first, str | bytes) else False
 
 
 def classes_on_host(classes):

@@ -42,13 +42,13 @@ def penalized_brier_score_loss(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -61,10 +61,10 @@ def penalized_brier_score_loss(
         without a penalty.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability:
-        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
-        the expected error of a random choice; ``"correct"`` charges nothing if the true
-        class is among them, and is *not* a proper scoring rule.
+        How ties for the highest probability are charged: ``"first"`` predicts the first
+        of the tied classes, as `predict` does; ``"split"`` charges the expected error
+        of a random choice; ``"correct"`` charges nothing if the true class is among
+        them, and is *not* a proper scoring rule.
 
     scale : {"sum", "mean", "half", "auto"}, default="sum"
         Factor of the whole loss, penalty included: ``"sum"`` is the formula above, in
@@ -125,13 +125,13 @@ def penalized_log_loss(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -144,10 +144,10 @@ def penalized_log_loss(
         without a penalty.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability:
-        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
-        the expected error of a random choice; ``"correct"`` charges nothing if the true
-        class is among them, and is *not* a proper scoring rule.
+        How ties for the highest probability are charged: ``"first"`` predicts the first
+        of the tied classes, as `predict` does; ``"split"`` charges the expected error
+        of a random choice; ``"correct"`` charges nothing if the true class is among
+        them, and is *not* a proper scoring rule.
 
     normalize : bool, default=True
         Return the weighted mean if True, else the weighted sum.
@@ -210,13 +210,13 @@ def penalized_spherical_loss(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -229,10 +229,10 @@ def penalized_spherical_loss(
         without a penalty.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability:
-        ``"first"`` predicts the first of them, as `predict` does; ``"split"`` charges
-        the expected error of a random choice; ``"correct"`` charges nothing if the true
-        class is among them, and is *not* a proper scoring rule.
+        How ties for the highest probability are charged: ``"first"`` predicts the first
+        of the tied classes, as `predict` does; ``"split"`` charges the expected error
+        of a random choice; ``"correct"`` charges nothing if the true class is among
+        them, and is *not* a proper scoring rule.
 
     normalize : bool, default=True
         Return the weighted mean if True, else the weighted sum.
@@ -283,10 +283,10 @@ def penalized_brier_score_samples(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -296,7 +296,7 @@ def penalized_brier_score_samples(
         Added to the loss of every wrong prediction. See `penalized_brier_score_loss`.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
+        How ties for the highest probability are charged.
 
     scale : {"sum", "mean", "half", "auto"}, default="sum"
         Factor of the whole loss, penalty included.
@@ -304,8 +304,8 @@ def penalized_brier_score_samples(
     Returns
     -------
     losses : ndarray of shape (n_samples,)
-        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
-        is an array of another library, so are they, on the same device.
+        The losses, in float64. With scikit-learn's array API dispatch they are an array
+        of the same library, and on the same device, as `y_proba`.
 
     See Also
     --------
@@ -337,10 +337,10 @@ def penalized_log_loss_samples(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -350,13 +350,13 @@ def penalized_log_loss_samples(
         Added to the loss of every wrong prediction. See `penalized_log_loss`.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
+        How ties for the highest probability are charged.
 
     Returns
     -------
     losses : ndarray of shape (n_samples,)
-        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
-        is an array of another library, so are they, on the same device.
+        The losses, in float64. With scikit-learn's array API dispatch they are an array
+        of the same library, and on the same device, as `y_proba`.
 
     See Also
     --------
@@ -388,10 +388,10 @@ def penalized_spherical_loss_samples(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -401,13 +401,13 @@ def penalized_spherical_loss_samples(
         Added to the loss of every wrong prediction. See `penalized_spherical_loss`.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
+        How ties for the highest probability are charged.
 
     Returns
     -------
     losses : ndarray of shape (n_samples,)
-        The losses, in float64. If scikit-learn's array API dispatch is on and `y_proba`
-        is an array of another library, so are they, on the same device.
+        The losses, in float64. With scikit-learn's array API dispatch they are an array
+        of the same library, and on the same device, as `y_proba`.
 
     See Also
     --------
@@ -437,10 +437,10 @@ def d2_penalized_brier_score(
     penalty="paper",
     ties="first",
 ):
-    """Share of the penalized Brier score that the predictions explain.
+    """Skill score (D2) of the penalized Brier score.
 
-    The score is 1 minus the loss over the loss of a forecast that always gives the
-    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+    It is 1 minus the loss divided by that of always predicting the class frequencies
+    of `y_true`. The best score is 1; 0 is no better than the class frequencies.
 
     Parameters
     ----------
@@ -449,13 +449,13 @@ def d2_penalized_brier_score(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -465,13 +465,13 @@ def d2_penalized_brier_score(
         Added to the loss of every wrong prediction. See `penalized_brier_score_loss`.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
+        How ties for the highest probability are charged.
 
     Returns
     -------
     score : float
-        At most 1. A `ValueError` is raised where it is not defined, that is when all
-        samples are of one class.
+        At most 1. It is undefined, and raises a `ValueError`, if all samples belong to
+        one class.
 
     See Also
     --------
@@ -502,10 +502,10 @@ def d2_penalized_log_loss_score(
     penalty="paper",
     ties="first",
 ):
-    """Share of the penalized log loss that the predictions explain.
+    """Skill score (D2) of the penalized log loss.
 
-    The score is 1 minus the loss over the loss of a forecast that always gives the
-    class frequencies of `y_true`. The best score is 1; 0 is as good as the frequencies.
+    It is 1 minus the loss divided by that of always predicting the class frequencies
+    of `y_true`. The best score is 1; 0 is no better than the class frequencies.
 
     Parameters
     ----------
@@ -514,13 +514,13 @@ def d2_penalized_log_loss_score(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -530,13 +530,13 @@ def d2_penalized_log_loss_score(
         Added to the loss of every wrong prediction. See `penalized_log_loss`.
 
     ties : {"first", "split", "correct"}, default="first"
-        What counts as wrong when several classes share the highest probability.
+        How ties for the highest probability are charged.
 
     Returns
     -------
     score : float
-        At most 1. A `ValueError` is raised where it is not defined, that is when all
-        samples are of one class.
+        At most 1. It is undefined, and raises a `ValueError`, if all samples belong to
+        one class.
 
     See Also
     --------
@@ -558,13 +558,13 @@ def d2_penalized_log_loss_score(
 
 
 def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=None):
-    """Share of (correct, wrong) pairs of predictions that a rule ranks rightly.
+    """Share of pairs of a correct and a wrong prediction that a rule ranks correctly.
 
-    A pair counts 1 if the correct prediction has the lower loss, 1/2 if both
-    have the same, else 0. The mean over all pairs is an area under a ROC curve:
-    the rule's ability to tell correct from wrong predictions. It is 1 for the
-    penalized rules on any data whose rows sum to one; with more than two classes it
-    is below 1 for the plain ones as soon as some wrong prediction beats a correct one.
+    A pair counts 1 if the correct prediction has the lower loss, 1/2 in case of a tie,
+    and 0 otherwise. The mean over all pairs is the area under a ROC curve: how well the
+    rule separates correct from wrong predictions. It is 1 for the penalized rules on
+    any data whose rows sum to one. With more than two classes it is below 1 for the
+    plain rules as soon as a wrong prediction beats a correct one.
 
     Parameters
     ----------
@@ -579,7 +579,7 @@ def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=No
         ``"penalized_"`` in front.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`.
+        All class labels. If None, they are inferred from `y_true`.
 
     pos_label : int, float, bool or str, default=None
         The class of a single column of `y_proba`. If None, the greater label.
@@ -587,8 +587,8 @@ def superiority_rate(y_true, y_proba, *, rule="brier", labels=None, pos_label=No
     Returns
     -------
     rate : float
-        Between 0 and 1. A `ValueError` is raised if all predictions are correct
-        or all are wrong: then there is no pair.
+        Between 0 and 1. If all predictions are correct, or all are wrong, there is no
+        pair and a `ValueError` is raised.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A row says how one forecast is scored and how far the rule can go wrong: the worst
 score of a correct prediction and the best score of a wrong one. The penalties follow
-from these two. The public functions in `_penalized.py` and the scorers in `_scorer.py`
-look their rule up here, and the property tests run over every row.
+from these two. The public functions in `_losses.py` and the scorers in `_scorers.py`
+look up their rule here, and the property tests run over every row.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,8 +39,8 @@ class ScoringRule:
 
     `score` takes `p_true` of shape (n,), the probability given to the true class;
     `p_rest` of shape (n_classes, n), the forecast with a 0 in place of the true class;
-    `eps`, the smallest probability that counts; and `xp`, the array namespace. Written
-    with these two parts no score needs a difference of nearly equal numbers, so
+    `eps`, below which probabilities are clipped; and `xp`, the array namespace. Written
+    in terms of these two parts no score subtracts nearly equal numbers, so
     near-perfect forecasts keep all their digits.
     """
 
@@ -91,10 +91,9 @@ class ScoringRule:
 class Loss:
     """A rule with the options of its loss, as `check_options` returns it.
 
-    `temperature` holds the options of the best temperature, `prior_scale` and
-    `sharpen`, if the loss is a refined one: that after temperature scaling. `d2` is the
-    skill score: 1 minus the mean loss over that of a forecast that always gives the
-    class frequencies.
+    `temperature` holds the options `prior_scale` and `sharpen` if the loss is refined,
+    that is computed after temperature scaling. With `d2` it is the skill score: 1 minus
+    the mean loss relative to that of always predicting the class frequencies.
     """
 
     rule: ScoringRule
@@ -106,9 +105,10 @@ class Loss:
     temperature: tuple | None = None
 
     def finish(self, total, weight, reference=1.0):
-        """Return the mean loss from the sum and the sum of weights.
+        """Return the mean loss, from the sums of the losses and of the weights.
 
-        Or the sum if asked for, or the skill relative to the mean loss `reference`.
+        It is the sum without `normalize`, and the skill relative to `reference` with
+        `d2`.
         """
         if self.d2:
             return float(1 - total / weight / reference)
@@ -174,7 +174,7 @@ def column_sums(p_rest, xp, *, squared=False):
     """Sum the probabilities of each forecast, or their squares."""
     if xp is not np:
         return xp.sum(p_rest * p_rest if squared else p_rest, axis=0)
-    if p_rest.flags.f_contiguous:  # a forecast lies in one piece of memory
+    if p_rest.flags.f_contiguous:  # each forecast is contiguous in memory
         forecasts = p_rest.T
         return np.vecdot(forecasts, forecasts if squared else np.ones(len(p_rest)))
     if squared:  # without a temporary array as large as the block

@@ -34,16 +34,16 @@ from sklearn_superior.utils._sklearn_compat import (
 class _ScoreFunction:
     """The loss of a rule as scorers call it, or its skill score.
 
-    Tools of scikit-learn that take a scorer apart call it themselves:
+    Some scikit-learn tools call the function of a scorer themselves.
     `LogisticRegressionCV` passes probabilities and labels, and with a single column
-    also `pos_label`. `TunedThresholdClassifierCV` passes predicted labels, without
-    `pos_label`; they count as certain forecasts.
+    also `pos_label`. `TunedThresholdClassifierCV` passes predicted labels without
+    `pos_label`; they count as forecasts of probability 1.
 
     Parameters
     ----------
     name : str
-        Name of a rule, such as ``"refined_penalized_brier"``; with ``"d2_"`` before it
-        that of its skill score.
+        Name of a rule, such as ``"refined_penalized_brier"``; the prefix ``"d2_"``
+        selects its skill score.
     """
 
     def __init__(self, name):
@@ -117,9 +117,9 @@ def _as_certain(y_true, predicted, labels):
     predicted = classes_on_host(predicted)
     if predicted.dtype.kind == "f" and np.any(predicted != np.floor(predicted)):
         raise ValueError(
-            "y_proba with one column must come with pos_label, the class whose "
-            "probabilities it holds. Without that it must hold predicted labels. Got "
-            f"values such as {predicted[predicted != np.floor(predicted)][0]:.6g}."
+            "y_proba with one column must come with pos_label, the class it is for; "
+            "otherwise it must hold predicted labels. Got values such as "
+            f"{predicted[predicted != np.floor(predicted)][0]:.6g}."
         )
     known = [] if labels is None else [classes_on_host(labels)]
     labels = union(classes_on_host(y_true), predicted, *known)
@@ -129,14 +129,14 @@ def _as_certain(y_true, predicted, labels):
 class _PenalizedScorer(ProbabilityScorer):
     """Scorer of a penalized loss or of a skill score.
 
-    A loss is negated, so that greater is better.
+    Losses are negated, so greater is better.
 
-    It takes the classes from the fitted estimator. A test fold that lacks a
-    class is scored like any other, and a class that the estimator has never
-    seen counts with probability 0, with a warning that names it.
+    The scorer takes the classes from the fitted estimator. It handles test folds with
+    missing classes. A class that the estimator has never seen counts with probability
+    0 and is named in a warning.
 
-    `get_scorer` returns such a scorer of your own, with options if you like, on
-    which `set_score_request` has no effect elsewhere.
+    `get_scorer` returns a new scorer, optionally with options. Calling
+    `set_score_request` on it does not affect other scorers.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class _PenalizedScorer(ProbabilityScorer):
 
     @staticmethod
     def prepare_all(scorers, classes, y_true, sample_weight=None):
-        """Prepare several scorers for one forecast after another of the same labels.
+        """Prepare several scorers for a sequence of forecasts for the same labels.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class _PenalizedScorer(ProbabilityScorer):
             Scorers of our rules.
 
         classes : ndarray of shape (n_classes,)
-            The sorted classes, those of `y_true` among them: the columns of the
+            The sorted classes, which include those of `y_true`: the columns of the
             probabilities.
 
         y_true, sample_weight : array-like of shape (n_samples,)
@@ -179,9 +179,8 @@ class _PenalizedScorer(ProbabilityScorer):
         Returns
         -------
         scores : callable
-            Called with probabilities as a NumPy array, it returns the list of scores;
-            greater is better. All scorers share one pass, except that those with other
-            `labels` or another `class_weight` have a pass of their own.
+            Takes probabilities as a NumPy array and returns the list of scores; greater
+            is better. Scorers with the same `labels` and `class_weight` share one pass.
         """
         groups = {}
         for k, scorer in enumerate(scorers):
@@ -241,7 +240,7 @@ def _predict(estimator, X, predict_proba, options):
 
 
 def _column_filler(classes, labels):
-    """Return a function that adds columns of 0 for those `labels` that lack one."""
+    """Return a function that adds columns of zeros for the missing `labels`."""
     if len(labels) == len(classes):
         # scikit-learn's scorers get the positive class alone: use the same values.
         return (lambda q: q[:, 1]) if len(labels) == 2 else (lambda q: q)
@@ -258,7 +257,7 @@ def _column_filler(classes, labels):
 
 
 def _classes_of(estimator):
-    """Classes of a fitted classifier; None if it has no `classes_`."""
+    """Return the classes of a fitted classifier; None if it has no `classes_`."""
     if not hasattr(estimator, "classes_"):
         if isinstance(estimator, BaseEstimator):
             check_is_fitted(estimator)
@@ -266,8 +265,8 @@ def _classes_of(estimator):
     classes = estimator.classes_
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
         raise ValueError(
-            f"{type(estimator).__name__} has several outputs; only classifiers with "
-            "one output can be scored."
+            f"{type(estimator).__name__} has several outputs, but only classifiers "
+            "with one output can be scored."
         )
     return classes_on_host(classes)
 
@@ -293,7 +292,7 @@ SCORERS = {
 
 
 def get_scorer(name, **options):
-    """Get a scorer by its name: ours, or else one of scikit-learn's.
+    """Get one of our scorers, or a scikit-learn scorer, by name.
 
     Parameters
     ----------
@@ -309,21 +308,20 @@ def get_scorer(name, **options):
         returned as it is.
 
     **options : dict
-        Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``, and
-        for those after recalibration `prior_scale` and `sharpen`, see
-        `fit_temperature`: by default their temperature is never below 1. Skill scores
-        have no scale.
-        With ``labels`` one can declare classes that some fold may not have at all,
-        so that the number of classes, and with it the penalty, is the same in all.
-        With ``class_weight="balanced"`` every class of the labels that are scored has
-        the same total weight; a dict gives the weights of classes, 1 for those that it
-        lacks. Both multiply `sample_weight`.
+        Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.
+        Refined rules also have `prior_scale` and `sharpen`, see `fit_temperature`; by
+        default their temperature is never below 1. Skill scores have no `scale`.
+        ``labels`` declares all classes, so that their number, and thus the penalty, is
+        the same in folds that lack some.
+        ``class_weight="balanced"`` gives every class in the scored labels the same
+        total weight; a dict maps classes to weights, 1 for those not listed. Both
+        multiply `sample_weight`.
 
     Returns
     -------
     scorer : callable
-        Called as ``scorer(estimator, X, y)``; greater is better. It is a new object,
-        so `set_score_request` on it changes no other.
+        Called as ``scorer(estimator, X, y)``; greater is better. It is a new object:
+        `set_score_request` does not affect other scorers.
 
     See Also
     --------
@@ -331,15 +329,15 @@ def get_scorer(name, **options):
 
     Notes
     -----
-    The classes and functions of this package know our names. scikit-learn's own, such
-    as `cross_val_score` and `GridSearchCV`, take the scorer that is returned here; they
-    refuse its name as a string until :func:`register_scorers` has been called.
+    The classes and functions of this package accept our names. scikit-learn tools such
+    as `cross_val_score` and `GridSearchCV` accept the scorer returned here, but not its
+    name, until :func:`register_scorers` has been called.
 
-    A model that is trained with ``class_weight="balanced"`` should be judged in the
-    same way: its probabilities are those of balanced classes, which an unweighted
-    score counts as wrong. The temperature knows no class weights: use
-    ``calibration=None`` then, or give weights of rows to `fit` instead, which count in
-    training, in the score and in the temperature.
+    A model trained with ``class_weight="balanced"`` should be evaluated in the same
+    way: it predicts probabilities of balanced classes, which an unweighted score
+    penalizes. Temperatures ignore class weights. Use ``calibration=None`` in this case,
+    or pass sample weights to `fit` instead, which count in training, in the score and
+    in the temperature.
 
     Examples
     --------
@@ -372,8 +370,9 @@ def get_scorer(name, **options):
         return scorer
     if options:
         raise TypeError(
-            f"Options are only for the names {sorted(SCORERS)} and for those of rules, "
-            f"{rule_names(refined=True)}. Got name={name!r} with {sorted(options)}."
+            f"Only the scorers {sorted(SCORERS)} and the rules "
+            f"{rule_names(refined=True)} take options. Got name={name!r} with "
+            f"{sorted(options)}."
         )
     try:
         scorer = sklearn.metrics.get_scorer(name)
@@ -391,8 +390,8 @@ def get_scorer(name, **options):
 def register_scorers():
     """Make the names of our scorers valid wherever scikit-learn takes `scoring`.
 
-    Nothing is registered by importing the package; this function is the only
-    thing here that changes scikit-learn. Calling it again is harmless.
+    Importing the package registers nothing: this function is the only one that modifies
+    scikit-learn. It may be called repeatedly.
 
     See Also
     --------
@@ -400,10 +399,10 @@ def register_scorers():
 
     Notes
     -----
-    The names are known in the process that called this. A worker process that
-    has to look a name up itself, say to fit
-    ``HistGradientBoostingClassifier(scoring="neg_penalized_brier_score")`` with
-    ``n_jobs=2`` around it, does not know it: pass the scorer object there.
+    The names are registered in the current process only. A worker process that has to
+    look up a name itself, for example to fit
+    ``HistGradientBoostingClassifier(scoring="neg_penalized_brier_score")`` inside a
+    search with ``n_jobs=2``, does not know it: pass the scorer object instead.
 
     Examples
     --------

@@ -73,14 +73,14 @@ def fit_temperature(
 
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities. The columns follow the *sorted* labels, as in
-        scikit-learn. A single column is for the class `pos_label` of two classes.
+        scikit-learn. A single column holds the probabilities of `pos_label`.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights. Whole numbers are repetitions: a sample of weight 2 counts as
         two samples, also against the prior; see the notes.
 
     labels : array-like of shape (n_classes,), default=None
-        All class labels. If None, they are the labels in `y_true`, where each class
+        All class labels. If None, they are inferred from `y_true`, in which every class
         must then occur.
 
     pos_label : int, float, bool or str, default=None
@@ -375,14 +375,18 @@ def _best_above(objective, strength):
 
 def _descend(objective, place, low, high):
     """Return the minimum in an interval, by Newton steps that stay between bounds."""
+    last = 0.0
     for _ in range(_MAX_STEPS):
         _, slope, curvature = objective(place)
         if slope == 0:
             break
         low, high = (place, high) if slope < 0 else (low, place)
-        new = place - slope / curvature if curvature > 0 else low
-        new = new if low < new < high else (low + high) / 2
-        place, last = new, place
-        if abs(place - last) <= 1e-6:
+        step = -slope / curvature if curvature > 0 else np.inf
+        is_newton = low < place + step < high
+        step = step if is_newton else (low + high) / 2 - place
+        place += step
+        # Newton's method squares the error, so two steps foretell the next one.
+        if abs(step) <= 1e-6 or (is_newton and abs(step) ** 3 <= 1e-7 * last**2):
             break
+        last = step if is_newton else 0.0
     return place

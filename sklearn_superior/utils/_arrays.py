@@ -1,7 +1,7 @@
-"""The one reader of arrays and tables: every kind of column as a NumPy array.
+"""Reads arrays and tables of any library as NumPy arrays.
 
 Nullable and Arrow columns of pandas, polars, pyarrow, masked arrays, categories and
-objects keep their dtype, and integers stay exact. What is missing is an error.
+objects keep their dtype, and integers stay exact. Missing values raise an error.
 """
 
 import sys
@@ -17,7 +17,7 @@ __all__ = ["read_array", "read_numbers", "stack_rows"]
 
 
 def stack_rows(parts):
-    """Stack tables of the same kind; return the whole, and where each part ends.
+    """Stack tables of the same kind; return the result and where each part ends.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def stack_rows(parts):
         None if there is no part.
 
     ends : dict of str to int
-        The number of the row after the last one of each part.
+        The index of the row after the last one of each part.
 
     Examples
     --------
@@ -63,15 +63,15 @@ def read_array(values, name):
         array or table of pyarrow, or whatever else NumPy reads.
 
     name : str
-        What the caller's parameter is called.
+        The name of the caller's parameter, for messages.
 
     Returns
     -------
     array : ndarray
-        Columns of different dtypes have the least dtype that holds them all exactly:
-        objects, if no other does. Masked values, and those that a nullable column
-        lacks, raise a ValueError. NaN in a column of floats, and None among objects,
-        are values like any other.
+        Columns of different dtypes are joined in the smallest dtype that holds them all
+        exactly: objects, if no other does. Masked values and missing values of nullable
+        columns raise a ValueError. NaN among floats and None among objects are ordinary
+        values.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def read_array(values, name):
     if array.ndim == 0 and array.dtype.kind == "O":  # a generator, a lazy frame
         raise TypeError(f"{name} must be array-like. Got a {type(values).__name__}.")
     if isinstance(values, list | tuple) and array.dtype.kind == "U":
-        for value in values:  # which NumPy turns into text
+        for value in values:  # NumPy would turn numbers into text
             if isinstance(value, Real):
                 raise TypeError(
                     f"{name} must hold labels of one type. Got {value!r} beside text."
@@ -142,45 +142,36 @@ def _read(values):
     """Return an array, or None if values are missing."""
     if isinstance(values, np.ma.MaskedArray):
         return None if np.ma.is_masked(values) else values.data
-    columns = _columns(values)
+    columns = None
+    if hasattr(values, "iloc") and hasattr(values, "columns"):
+        dtypes = set(values.dtypes)
+        # NumPy reads a single block without a copy.
+        if len(dtypes) != 1 or not isinstance(next(iter(dtypes)), np.dtype):
+            columns = [values.iloc[:, k] for k in range(values.shape[1])]
+    elif hasattr(values, "get_columns"):  # polars
+        columns = values.get_columns()
+    elif hasattr(values, "column_names") and hasattr(values, "columns"):  # pyarrow
+        columns = values.columns
     if columns is not None:
-        return _join([_read_column(column) for column in columns], len(values))
-    if _is_column(values):
-        return _read_column(values)
-    if getattr(values, "requires_grad", False):  # a tensor of torch
+        return _join([_read(column) for column in columns], len(values))
+    if hasattr(values, "isna") and hasattr(values, "dtype"):
+        return _read_pandas(values)
+    if hasattr(values, "fill_null") and hasattr(values, "is_null"):
+        return _read_arrow(values)
+    if getattr(values, "requires_grad", False):  # a torch tensor
         values = values.detach()
     return np.asarray(values)
 
 
-def _columns(values):
-    """Columns of a data frame or table; None if `values` is neither."""
-    if hasattr(values, "iloc") and hasattr(values, "columns"):  # pandas
-        dtypes = set(values.dtypes)
-        if len(dtypes) == 1 and isinstance(next(iter(dtypes)), np.dtype):
-            return None  # a single block, which NumPy reads without a copy
-        return [values.iloc[:, k] for k in range(values.shape[1])]
-    if hasattr(values, "get_columns"):  # polars
-        return values.get_columns()
-    if hasattr(values, "column_names") and hasattr(values, "columns"):  # pyarrow
-        return values.columns
-    return None
-
-
-def _is_column(values):
-    is_pandas = hasattr(values, "isna") and hasattr(values, "dtype")
-    return is_pandas or (hasattr(values, "is_null") and hasattr(values, "fill_null"))
-
-
-def _read_column(column):
-    """Return the values of a series, or None if some are missing."""
-    if hasattr(column, "isna"):
-        return _read_pandas(column)
-    if hasattr(column, "drop_null"):  # pyarrow
-        return None if column.null_count else column.to_numpy(zero_copy_only=False)
-    return None if column.null_count() else column.to_numpy()
+def _read_arrow(column):
+    """Read a polars series or a pyarrow array; None if values are missing."""
+    if callable(column.null_count):
+        return None if column.null_count() else column.to_numpy()
+    return None if column.null_count else column.to_numpy(zero_copy_only=False)
 
 
 def _read_pandas(column):
+    """Read a series, index or array of pandas; None if values are missing."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
         return np.asarray(column)
@@ -190,7 +181,7 @@ def _read_pandas(column):
         holder = column.cat if hasattr(column, "cat") else column
         return _read(holder.categories)[np.asarray(holder.codes)]
     own = getattr(dtype, "numpy_dtype", None)
-    if own is None or own.kind not in "biuf":  # text, dates: as pandas gives them
+    if own is None or own.kind not in "biuf":  # text, dates: as pandas returns them
         return np.asarray(column)
     return column.to_numpy(dtype=own)
 

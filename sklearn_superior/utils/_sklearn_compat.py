@@ -1,8 +1,8 @@
-"""The private names of scikit-learn that this package uses.
+"""The private scikit-learn names that this package uses.
 
-They are in this file and in `staged/adapters/hist_hook.py`, nowhere else.
-`tests/utils/test_sklearn_compat.py` fails when one of them changes. What the older
-versions of scikit-learn lack has its replacement here, too.
+They are used only in this file and in `staged/adapters/hist_hook.py`.
+`tests/utils/test_sklearn_compat.py` fails when one of them changes. Replacements for
+what older versions of scikit-learn lack are here, too.
 """
 
 import sys
@@ -29,10 +29,10 @@ try:
 except ImportError:  # before 1.9 there are no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Takes the place of the class of scikit-learn 1.9."""
+        """Stands in for the scikit-learn 1.9 class."""
 
     def with_callbacks(method):
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -41,7 +41,7 @@ try:
 except ImportError:  # before 1.8
 
     def move_to(array, *, xp, device):
-        """Return an array of another library or device as one of `xp` on `device`."""
+        """Convert an array of another library or device to `xp` on `device`."""
         own_xp, _, own_device = get_namespace_and_device(array)
         if own_xp == xp and own_device == device:
             return array
@@ -51,9 +51,9 @@ except ImportError:  # before 1.8
         return array if _is_numpy_namespace(xp) else xp.asarray(array, device=device)
 
 
-# Types that fitted models hold besides those that skops trusts itself. Most hold
-# numbers only. Loading one runs no code of the file's choice: what a `partial` calls
-# must be in this list as well, or be a ufunc.
+# Types in fitted models that skops does not trust by default. Most hold only numbers.
+# Loading them runs no code chosen by the file: what a `partial` calls must be in this
+# list as well, or be a ufunc.
 MODEL_TYPES = {
     "functools.partial",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -92,10 +92,10 @@ __all__ = [
 
 
 def array_namespace(array):
-    """Namespace and device of `array` when dispatch is on and it is no NumPy array.
+    """Return the namespace and device of an array if dispatch is on.
 
-    Everything else (data frames, lists, anything while dispatch is off) belongs to
-    NumPy, indicated by ``(numpy, None)``.
+    They are ``(numpy, None)`` for everything that NumPy reads: its own arrays, data
+    frames, lists, and any array while dispatch is off.
     """
     if type(array) is not np.ndarray and get_config()["array_api_dispatch"]:
         try:
@@ -108,7 +108,7 @@ def array_namespace(array):
 
 
 def namespace_of(array):
-    """Namespace of an array of any library, whether dispatch is on or off."""
+    """Return the namespace of an array, whether dispatch is on or off."""
     # Not a plain import, because type checkers follow it into scikit-learn.
     compat = import_module("sklearn.externals.array_api_compat")
     return compat.array_namespace(array)
@@ -159,17 +159,17 @@ def scorer_parts(scorer):
 
 
 def output_config(estimator):
-    """Return what `set_output` has set on an estimator; empty if it has nothing."""
+    """Return the configuration of an estimator's `set_output`; empty if unset."""
     return dict(getattr(estimator, "_sklearn_output_config", {}))
 
 
 def register_scorer_names(scorers):
-    """Make ``{name: scorer}`` known to scikit-learn's ``scoring`` parameters.
+    """Register ``{name: scorer}`` for scikit-learn's ``scoring`` parameters.
 
-    Besides its table of scorers, scikit-learn has a copy of the names in the parameter
-    constraints of every class and function that takes ``scoring``, made when its module
-    was imported. Those of the modules that are imported are extended; a module that is
-    imported later reads the table.
+    Besides its table of scorers, scikit-learn copies the names into the parameter
+    constraints of every class and function with a ``scoring`` parameter when their
+    module is imported. The constraints of imported modules are extended here; modules
+    imported later read the table.
     """
     _SCORERS.update(scorers)
     for constraint in _scoring_constraints():
@@ -177,7 +177,7 @@ def register_scorer_names(scorers):
 
 
 def _scoring_constraints():
-    """Yield the constraints of all imported modules that list names of scorers."""
+    """Yield all constraints in imported modules that list names of scorers."""
     for module in list(sys.modules.values()):
         for value in list(getattr(module, "__dict__", {}).values()):
             if not issubclass(type(value), type | FunctionType):
@@ -190,7 +190,7 @@ def _scoring_constraints():
 
 
 def _lists_scorers(constraint):
-    """Tell whether a constraint is a set of names of scorers."""
+    """Return whether a constraint is a set of scorer names."""
     return type(constraint) is StrOptions and "neg_brier_score" in constraint.options
 
 
@@ -209,12 +209,12 @@ def check_parameters(caller, constraints, values):
         What is allowed, as in the `_parameter_constraints` of an estimator.
 
     values : dict
-        The values by the names of the parameters; others are not looked at.
+        The values by the names of the parameters; others are ignored.
 
     Returns
     -------
     values : dict
-        The values that were checked, NumPy's numbers as those of Python: these do not
+        The checked values. NumPy numbers are converted to Python numbers, which do not
         overflow.
     """
     values = {name: values[name] for name in constraints}
@@ -233,7 +233,7 @@ class _Integers(Interval):
 
 
 def integer_from(least):
-    """Return the constraint of an int from `least` up."""
+    """Return the constraint for an int of at least `least`."""
     return _Integers(Integral, least, None, closed="left")
 
 
@@ -241,7 +241,7 @@ def integer_from(least):
 
 
 def begin_callbacks(estimator, max_subtasks):
-    """Return the context of the callbacks of an estimator; None if it has none."""
+    """Return the callback context of an estimator; None if it has no callbacks."""
     if not getattr(estimator, "_skl_callbacks", None):
         return None
     return estimator._init_callback_context(max_subtasks=max_subtasks)

@@ -260,7 +260,7 @@ def test_bad_input_raises_before_anything_is_computed():
             {"sample_weight": lazy_proba},
         ),
         (TypeError, "y_true must be array-like. Got a Bag", (bag, lazy_proba), {}),
-        (TypeError, r"y_proba .* Got a Delayed\w*.$", (y_true, lazy_delayed), {}),
+        (TypeError, r"y_proba .* Got a Delayed\w*\.", (y_true, lazy_delayed), {}),
         (
             ValueError,
             "sample_weight must have one or two axes. Got 0",

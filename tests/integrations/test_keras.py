@@ -208,12 +208,12 @@ def test_bad_arguments_are_refused():
     model = network()
     for message, arguments in [
         ("class numbers .* from 0 to 4. Got 5", (PBS, X_val, y_val + 1)),
-        ("'name' parameter .* Got 'loss' besides", (PBS, X_val, y_val, "loss")),
+        ("'name' parameter must differ .* Got 'loss'", (PBS, X_val, y_val, "loss")),
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, verbose=0, callbacks=[ScorerCallback(*arguments)])
     twice = [ScorerCallback(PBS, X_val, y_val) for _ in range(2)]
-    with pytest.raises(ValueError, match="'name' parameter .* Got 'val_pbs' besides"):
+    with pytest.raises(ValueError, match="'name' .* must differ .* Got 'val_pbs'"):
         model.fit(X, y, verbose=0, callbacks=twice)
     inputs = [keras.Input((12,)), keras.Input((12,))]
     outputs = keras.layers.Dense(5, "softmax")(keras.layers.Concatenate()(inputs))
@@ -292,7 +292,7 @@ def test_missing_backend_is_explained():
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )
-    assert "ImportError: Keras does not find its backend: No module named 'jax" in (
+    assert "ImportError: Keras cannot find its backend: No module named 'jax" in (
         run.stderr
     )
     assert "KERAS_BACKEND, for example torch" in run.stderr

@@ -120,7 +120,7 @@ def test_a_failure_on_one_worker_ends_the_metric_on_all():
     )
     assert [type(error) for error in errors] == [RuntimeError, ValueError, RuntimeError]
     assert "not logits" in str(errors[1])
-    assert "penalized_brier has failed on another worker" in str(errors[0])
+    assert "penalized_brier failed on another worker" in str(errors[0])
 
 
 def test_an_objective_without_probabilities_is_refused():

@@ -304,7 +304,7 @@ def test_scorers_with_options():
         TypeError, match=r"options of .* \['class_weight', 'labels', 'normalize'.*\['sc"
     ):
         get_scorer("neg_penalized_log_loss", scale="mean")
-    with pytest.raises(TypeError, match="Options are only for .* name='accuracy'"):
+    with pytest.raises(TypeError, match="Only the scorers .* name='accuracy'"):
         get_scorer("accuracy", penalty=1)
 
 
@@ -701,11 +701,11 @@ def test_names_and_options_that_are_not_known():
         get_scorer(None)
     with pytest.raises(TypeError, match=r"options of 'brier' .* Got \['foo'\]"):
         get_scorer("brier", foo=1)
-    with pytest.raises(TypeError, match="and for those of rules.*name='accuracy'"):
+    with pytest.raises(TypeError, match="rules .* take options.*name='accuracy'"):
         get_scorer("accuracy", penalty=1)
     X, y = IRIS
     model = GaussianNB().fit(X, y)
-    with pytest.raises(ValueError, match="'labels' option of the scorer must have"):
+    with pytest.raises(ValueError, match="Labels must have the same type"):
         get_scorer("brier", labels=[b"0", b"1"])(model, X, y)
-    with pytest.raises(ValueError, match="of a different type than the classes"):
+    with pytest.raises(ValueError, match="Labels must have the same type"):
         neg_penalized_brier_scorer(model, X, y.astype("S"))
