@@ -98,7 +98,7 @@ def _warn_of_budgets(estimator, settings):
         return
     if isinstance(estimator, Pipeline):
         name = f"{estimator.steps[-1][0]}__{name}"
-    budgets: dict = {}
+    budgets = {}
     for params in settings:
         if name in params:
             others = str(sorted((k, repr(v)) for k, v in params.items() if k != name))

@@ -89,7 +89,7 @@ def _check_fold(fold, parts, n_rows):
 def _as_indices(rows, n_rows, where):
     """Return non-negative indices, from indices or a boolean mask."""
     rows = np.asarray(rows)
-    if rows.size == 0:
+    if rows.size == 0 or (rows.dtype.kind == "b" and not rows.any()):
         raise ValueError(
             f"The 'cv' parameter must give non-empty parts. Got no rows in {where}."
         )

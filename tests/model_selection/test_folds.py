@@ -30,6 +30,7 @@ def test_masks_and_negative_indices_become_indices():
         ([], "at least one fold. Got none"),
         ([([0, 1], [])], "non-empty parts. Got no rows in the test part of fold 0"),
         ([([0], [1]), ([], [1])], "no rows in the training part of fold 1"),
+        ([(4 * [False], [1])], "no rows in the training part of fold 0"),
         ([([0, 1], [1, -4])], "the training and the test part share 2 rows"),
         (
             [([0, 1], [2, 4])],
