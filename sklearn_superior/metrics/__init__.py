@@ -4,6 +4,7 @@ from sklearn_superior.metrics._d2 import (
     d2_penalized_brier_score,
     d2_penalized_log_loss_score,
 )
+from sklearn_superior.metrics._decisions import bayes_decision, decision_cost
 from sklearn_superior.metrics._penalized import (
     penalized_brier_score_loss,
     penalized_brier_score_samples,
@@ -23,6 +24,8 @@ from sklearn_superior.metrics._superiority import superiority_rate
 from sklearn_superior.metrics._temperature import fit_temperature, scale_temperature
 
 __all__ = [
+    "bayes_decision",
+    "decision_cost",
     "d2_penalized_brier_score",
     "d2_penalized_log_loss_score",
     "fit_temperature",

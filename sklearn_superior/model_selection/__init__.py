@@ -1,5 +1,6 @@
 """Folds for time series, searches that see every stage, stopping rules compared."""
 
+from sklearn_superior.model_selection._bayes_decision import BayesDecisionClassifier
 from sklearn_superior.model_selection._comparison import compare_stopping_rules
 from sklearn_superior.model_selection._comparison_result import StoppingRuleComparison
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
@@ -14,6 +15,7 @@ from sklearn_superior.model_selection._windows import (
 )
 
 __all__ = [
+    "BayesDecisionClassifier",
     "FoldEnsembleClassifier",
     "HBlockSplit",
     "StagedSearchCV",
