@@ -8,7 +8,13 @@ from sklearn_superior.metrics._validation import check_forecast, check_probabili
 from sklearn_superior.utils._arrays import read_numbers
 from sklearn_superior.utils._warnings import warn
 
-__all__ = ["bayes_decision", "decision_cost", "expected_costs", "read_costs"]
+__all__ = [
+    "bayes_decision",
+    "cost_by_share_referred",
+    "decision_cost",
+    "expected_costs",
+    "read_costs",
+]
 
 _TWO_CLASSES = ("true_negative", "false_positive", "false_negative", "true_positive")
 
@@ -140,6 +146,25 @@ def decision_cost(y_true, y_proba, *, cost_matrix, labels=None, sample_weight=No
 def expected_costs(y_proba, costs):
     """Return what each decision is expected to cost for each row."""
     return _as_columns(y_proba) @ costs
+
+
+def cost_by_share_referred(y_true, y_proba, cost_matrix, labels=None):
+    """Return what decisions cost if the most uncertain cases are referred.
+
+    Returns
+    -------
+    share, cost, limit : ndarray of shape (n_samples,)
+        For each number of referred cases from 0 up: their share, the mean cost of the
+        decisions on the others, and the highest expected cost among those.
+    """
+    forecast = check_forecast(y_true, y_proba, labels=labels)
+    costs, _ = read_costs(cost_matrix, forecast.classes)
+    paid = costs[forecast.y_index, bayes_decision(y_proba, costs)]
+    expected = expected_costs(y_proba, costs).min(axis=1)
+    order = np.argsort(-expected, kind="stable")  # referred first
+    n_left = np.arange(len(paid), 0, -1)
+    cost = np.cumsum(paid[order][::-1])[::-1] / n_left
+    return 1 - n_left / len(paid), cost, expected[order]
 
 
 def read_costs(cost_matrix, classes=None):
