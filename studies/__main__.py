@@ -16,6 +16,7 @@ STUDIES = {
     "small": "studies.small.validation",
     "racing": "studies.small.racing",
     "search_table": "studies.small.search_table",
+    "decisions": "studies.small.decisions",
 }
 
 

@@ -28,6 +28,7 @@ ALLOWED["model_selection"].add("plotting")
 
 # Modules with an underscore that are written to be shared with other folders.
 SHARED = {
+    "metrics._decisions",
     "metrics._rules",
     "metrics._kernel",
     "early_stopping._holdout",

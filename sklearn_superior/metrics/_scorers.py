@@ -5,7 +5,7 @@ import sklearn.metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.metrics._decisions import check_costs, decision_cost, mean_cost
+from sklearn_superior.metrics._decisions import decision_cost, mean_cost, read_costs
 from sklearn_superior.metrics._forecast import (
     check_class_weight,
     check_forecast,
@@ -352,7 +352,7 @@ def get_scorer(name, **options):
                 "'neg_decision_cost' needs the option 'cost_matrix' and takes 'labels'."
                 f" Got {sorted(options)}."
             )
-        check_costs(options["cost_matrix"])
+        read_costs(options["cost_matrix"])
         return _DecisionScorer(decision_cost, -1, options, "predict_proba")
     if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
         scorer = _make_scorer(SCORERS.get(name, name), **options)

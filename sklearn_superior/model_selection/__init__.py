@@ -1,5 +1,6 @@
 """Splits of time series, staged searches, and comparisons of stopping rules."""
 
+from sklearn_superior.model_selection._bayes_decision import BayesDecisionClassifier
 from sklearn_superior.model_selection._comparison import compare_stopping_rules
 from sklearn_superior.model_selection._fold_ensemble import FoldEnsembleClassifier
 from sklearn_superior.model_selection._hblock import HBlockSplit
@@ -14,6 +15,7 @@ from sklearn_superior.model_selection._windows import (
 )
 
 __all__ = [
+    "BayesDecisionClassifier",
     "FoldEnsembleClassifier",
     "HBlockSplit",
     "StagedSearchCV",

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,11 +97,15 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
 @pytest.mark.parametrize(
     ("costs", "error", "message"),
     [
-        ([[0, 1]], ValueError, r"cost_matrix must have shape \(2, .*Got shape \(1, 2"),
-        ([0, 1], ValueError, r"cost_matrix must have shape .*Got shape \(2,\)"),
-        ([[], []], ValueError, r"cost_matrix must have shape .*\(2, 0\)"),
-        ([[0, np.nan], [1, 0]], ValueError, "cost_matrix must not contain NaN"),
+        ([[0, 1]], ValueError, r"at least two classes. Got shape \(1, 2\)"),
+        ([0, 1], ValueError, r"shape \(n_classes, n_decisions\).*Got shape \(2,\)"),
+        ([[], []], ValueError, r"Got shape \(2, 0\)"),
+        ([[0, np.nan], [1, 0]], ValueError, "finite costs"),
         ([["a", "b"], ["c", "d"]], TypeError, "cost_matrix must hold real numbers"),
+        ({"false_positive": 1}, ValueError, "costs of false_positive and false_neg"),
+        ({"a": 1, "b": 2}, TypeError, r"\{class: \{decision: cost\}\}"),
+        ({0: {"x": 1}, 1: {"y": 1}}, ValueError, r"Got \['y'\] for the class 1"),
+        (np.ones((3, 3)), ValueError, "a row for each .*class.* Got 3 rows"),
     ],
 )
 def test_bad_costs_are_refused(costs, error, message):
@@ -121,7 +126,7 @@ def test_bad_data_and_options_are_refused():
     for options in ({}, {"cost_matrix": costs, "penalty": 1}):
         with pytest.raises(TypeError, match="needs the option 'cost_matrix'"):
             get_scorer("neg_decision_cost", **options)
-    with pytest.raises(ValueError, match="cost_matrix must have shape"):
+    with pytest.raises(ValueError, match="must have the shape"):
         get_scorer("neg_decision_cost", cost_matrix=[1, 2])
 
 
@@ -189,3 +194,48 @@ def test_arrays_of_torch():
         with config_context(array_api_dispatch=dispatch):
             assert decision_cost(*tensors, cost_matrix=costs) == expected[0]
             assert_array_equal(bayes_decision(tensors[1], costs), expected[1])
+
+
+NAMED = {
+    "b": {"b": 0, "a": 2, "refer": 0.5},
+    "a": {"b": 1, "a": 0, "refer": 0.5},
+}
+
+
+def test_named_costs_find_their_rows():
+    array = [[1, 0, 0.5], [0, 2, 0.5]]  # rows a, b; columns b, a, refer
+    frame = pd.DataFrame(NAMED).T
+    q = np.linspace(0, 1, 11)
+    for named in (NAMED, frame):
+        assert_array_equal(bayes_decision(q, named), bayes_decision(q, array))
+        by_name = decision_cost(["a", "b"] * 5 + ["a"], q, cost_matrix=named)
+        assert by_name == decision_cost(["a", "b"] * 5 + ["a"], q, cost_matrix=array)
+
+
+def test_costs_of_hits_count_too():
+    costs = {"false_positive": 1, "false_negative": 5, "true_positive": 2}
+    expected = [[0, 1], [5, 2]]
+    q = np.linspace(0, 1, 101)
+    assert_array_equal(bayes_decision(q, costs), bayes_decision(q, expected))
+
+
+def test_a_row_for_a_class_that_the_data_lacks_warns():
+    with pytest.warns(UserWarning, match=r"not in the data: \['c'\]"):
+        decision_cost(
+            ["a", "b"],
+            [0.2, 0.7],
+            cost_matrix=NAMED | {"c": {"b": 1, "a": 1, "refer": 1}},
+        )
+
+
+def test_costs_must_fit_the_classes():
+    with pytest.raises(ValueError, match=r"classes \['a', 'c'\]. Got rows for"):
+        decision_cost(["a", "c"], [0.2, 0.7], cost_matrix=NAMED)
+    with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]. Got 2 rows"):
+        decision_cost([0, 1, 2], np.eye(3), cost_matrix=[[0, 1], [1, 0]])
+
+
+def test_polars_frames_have_no_index():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match="pandas data frame.*Got a polars"):
+        bayes_decision([0.2], polars.DataFrame({"a": [0, 1], "b": [1, 0]}))

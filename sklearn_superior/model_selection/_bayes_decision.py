@@ -1,0 +1,259 @@
+"""A classifier that decides at the least expected cost."""
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+)
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_superior.metrics._decisions import (
+    bayes_decision,
+    decision_cost,
+    expected_costs,
+    read_costs,
+)
+from sklearn_superior.utils._probabilistic import WrapperMixin
+
+
+class BayesDecisionClassifier(
+    WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """Predict the decision of least expected cost.
+
+    Any classifier with `predict_proba` is trained as it is. Its probabilities and the
+    costs decide: nothing is tuned, so no rows are spent on a threshold. The better the
+    probabilities are calibrated, the cheaper are the decisions.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier with `predict_proba`. A fitted one is kept as it is in a
+        `sklearn.frozen.FrozenEstimator`.
+
+    cost_matrix : array-like of shape (n_classes, n_decisions), data frame, dict or None
+        What each decision costs for each true class. Rows of an array follow the sorted
+        classes. A pandas data frame has the classes as index and the decisions as
+        columns; a dict of dicts ``{class: {decision: cost}}`` says the same. For two
+        classes ``{"false_positive": 1, "false_negative": 20}`` will do; the positive
+        class is the greater one. With None every error costs 1.
+
+    decisions : array-like of shape (n_decisions,), default=None
+        Names of the columns of an array. None: the columns are the classes. A column
+        need not be a class: ``"refer"``, for example.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted classifier.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_decisions)
+        The costs; rows follow `classes_`, columns follow `decisions_`.
+
+    decisions_ : ndarray of shape (n_decisions,)
+        What `predict` returns.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has names that are all strings.
+
+    See Also
+    --------
+    sklearn_superior.metrics.decision_cost : Mean cost of such decisions.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tunes a threshold instead.
+
+    Notes
+    -----
+    To judge models by the costs, use ``get_scorer("neg_decision_cost", cost_matrix=C)``
+    from `sklearn_superior.metrics`. A search over different costs needs it: `score` is
+    the negative mean cost at the costs of the model itself.
+
+    Examples
+    --------
+    Missing a malignant tumour (class 0) costs 20 times as much as a false alarm.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from sklearn_superior.model_selection import BayesDecisionClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> y = y.map({0: "malignant", 1: "benign"})
+    >>> costs = {
+    ...     "malignant": {"treat": 0, "discharge": 20, "refer": 2},
+    ...     "benign": {"treat": 1, "discharge": 0, "refer": 0.2},
+    ... }
+    >>> model = BayesDecisionClassifier(
+    ...     HistGradientBoostingClassifier(max_iter=20), costs
+    ... )
+    >>> model.fit(X[::2], y[::2]).decisions_.tolist()
+    ['treat', 'discharge', 'refer']
+    >>> model.predict(X[100:103]).tolist()
+    ['treat', 'refer', 'refer']
+    """
+
+    def __init__(self, estimator, cost_matrix, *, decisions=None):
+        self.estimator = estimator
+        self.cost_matrix = cost_matrix
+        self.decisions = decisions
+
+    def fit(self, X, y, **params):
+        """Fit the classifier, and check the costs against its classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        **params : dict
+            Parameters of the classifier's `fit`, such as `sample_weight`. With metadata
+            routing, what the classifier has requested.
+
+        Returns
+        -------
+        self : object
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                "The 'estimator' parameter must be a classifier with predict_proba. "
+                f"Got {self.estimator!r}."
+            )
+        if get_config()["enable_metadata_routing"]:
+            params = process_routing(self, "fit", **params).estimator.fit
+        estimator = clone(self.estimator).fit(X, y, **params)
+        self.cost_matrix_, self.decisions_ = self._check_costs(estimator.classes_)
+        self._remember_features(X, y)
+        self.estimator_ = estimator
+        return self
+
+    def _check_costs(self, classes):
+        """Return costs and names of the decisions, for the classes of the estimator."""
+        classes = np.asarray(classes)
+        if self.cost_matrix is None:
+            costs, names = 1.0 - np.eye(len(classes)), None
+        else:
+            costs, names = read_costs(self.cost_matrix, np.sort(classes))
+            costs = costs[np.argsort(np.argsort(classes))]
+        if self.decisions is not None and names not in (None, list(self.decisions)):
+            raise ValueError(
+                "The 'decisions' parameter must be None if cost_matrix names its "
+                f"columns, {names}. Got {self.decisions!r}."
+            )
+        names = names if self.decisions is None else list(self.decisions)
+        if names is None:
+            names = np.sort(classes).tolist()
+        if len(names) != costs.shape[1] or len(set(names)) < len(names):
+            raise ValueError(
+                "The 'decisions' parameter must have a name for each of the "
+                f"{costs.shape[1]} columns of cost_matrix, all different. Got {names}."
+            )
+        if set(names) <= set(classes.tolist()):
+            return costs, np.array(names, dtype=classes.dtype)
+        # NumPy would turn numbers beside text into text.
+        is_mixed = len({type(name) for name in names}) > 1
+        return costs, np.array(names, dtype=object if is_mixed else None)
+
+    @property
+    def classes_(self):
+        """The class labels."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.classes_
+
+    def predict_proba(self, X):
+        """Return the classifier's probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        y_proba : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        self._check_rows(X)
+        return self.estimator_.predict_proba(X)
+
+    def expected_cost(self, X):
+        """Return what each decision is expected to cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        cost : ndarray of shape (n_samples, n_decisions)
+            Columns follow `decisions_`.
+        """
+        return expected_costs(self.predict_proba(X), self.cost_matrix_)
+
+    def predict(self, X):
+        """Return the decision of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            Values of `decisions_`; the first of equally cheap ones.
+        """
+        column = bayes_decision(self.predict_proba(X), self.cost_matrix_)
+        return self.decisions_[column]
+
+    def score(self, X, y, sample_weight=None):
+        """Return the negative mean cost of the decisions; greater is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        y : array-like of shape (n_samples,)
+            True labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        return -decision_cost(
+            y,
+            self.predict_proba(X)[:, np.argsort(self.classes_)],
+            cost_matrix=self.cost_matrix_[np.argsort(self.classes_)],
+            labels=np.sort(self.classes_),
+            sample_weight=sample_weight,
+        )
+
+    def get_metadata_routing(self):
+        """Return which metadata the classifier has requested.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(
+            estimator=self.estimator, method_mapping=mapping
+        )

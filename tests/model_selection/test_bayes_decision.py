@@ -1,0 +1,165 @@
+"""A classifier that decides at the least expected cost."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_superior.metrics import bayes_decision, decision_cost
+from sklearn_superior.model_selection import BayesDecisionClassifier, StagedSearchCV
+
+COSTS = {"false_positive": 1, "false_negative": 20}
+X2, Y2 = load_breast_cancer(return_X_y=True)
+X3, Y3 = load_iris(return_X_y=True)
+ORDINAL = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
+REFER = [[0, 1, 1, 0.1], [1, 0, 1, 0.1], [1, 1, 0, 0.1]]
+
+
+def linear():
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+@parametrize_with_checks([BayesDecisionClassifier(LogisticRegression(), None)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_it_predicts_by_the_estimators_probabilities():
+    model = BayesDecisionClassifier(linear(), ORDINAL).fit(X3, Y3)
+    alone = linear().fit(X3, Y3)
+    assert_array_equal(model.predict_proba(X3), alone.predict_proba(X3))
+    assert_array_equal(
+        model.predict(X3), bayes_decision(alone.predict_proba(X3), ORDINAL)
+    )
+    assert_allclose(model.expected_cost(X3), alone.predict_proba(X3) @ ORDINAL)
+    cost = decision_cost(Y3, alone.predict_proba(X3), cost_matrix=ORDINAL)
+    assert model.score(X3, Y3) == -cost
+
+
+def test_expensive_misses_move_the_threshold():
+    model = BayesDecisionClassifier(linear(), COSTS).fit(X2, Y2)
+    assert_array_equal(model.predict(X2), model.predict_proba(X2)[:, 1] > 1 / 21)
+    assert model.predict(X2).dtype == Y2.dtype
+
+
+def test_a_decision_that_is_no_class():
+    names = [0, 1, 2, "refer"]
+    model = BayesDecisionClassifier(linear(), REFER, decisions=names).fit(X3, Y3)
+    referred = model.predict_proba(X3).max(axis=1) < 0.9
+    assert 0 < referred.sum() < len(X3)
+    assert_array_equal(model.predict(X3) == "refer", referred)
+    assert set(model.predict(X3)[~referred]) == {0, 1, 2}
+
+
+def test_frames_name_classes_and_decisions():
+    species = load_iris().target_names[Y3]
+    frame = pd.DataFrame(
+        REFER, index=["setosa", "versicolor", "virginica"], columns=["s", "c", "v", "?"]
+    )
+    model = BayesDecisionClassifier(linear(), frame.iloc[::-1]).fit(X3, species)
+    assert_array_equal(model.cost_matrix_, REFER)
+    assert set(model.predict(X3)) == {"s", "c", "v", "?"}
+
+
+def test_cross_validation_and_grids_over_costs():
+    scores = cross_val_score(BayesDecisionClassifier(linear(), COSTS), X2, Y2)
+    q = cross_val_predict(linear(), X2, Y2, method="predict_proba")
+    assert_allclose(-scores.mean(), decision_cost(Y2, q, cost_matrix=COSTS), rtol=0.02)
+    grid = {
+        "cost_matrix": [None, COSTS],
+        "estimator__logisticregression__C": [0.01, 1],
+    }
+    search = GridSearchCV(
+        BayesDecisionClassifier(linear(), COSTS), grid, scoring="recall"
+    )
+    assert search.fit(X2, Y2).best_params_["cost_matrix"] == COSTS
+
+
+def test_a_fitted_classifier_stays_as_it_is():
+    fitted = linear().fit(X2[::2], Y2[::2])
+    frozen = FrozenEstimator(fitted)
+    model = BayesDecisionClassifier(frozen, COSTS).fit(X2[1::2], Y2[1::2])
+    assert_array_equal(model.predict_proba(X2), fitted.predict_proba(X2))
+    assert_array_equal(clone(model).fit(X2, Y2).predict(X2), model.predict(X2))
+
+
+def test_around_a_search():
+    booster = HistGradientBoostingClassifier(max_iter=5)
+    model = BayesDecisionClassifier(StagedSearchCV(booster, cv=3), ORDINAL)
+    assert set(model.fit(X3, Y3).predict(X3)) == {0, 1, 2}
+
+
+def test_weights_reach_the_classifier():
+    weight = np.where(Y2 == 1, 10.0, 1.0)
+    expected = LogisticRegression(max_iter=5000).fit(X2, Y2, sample_weight=weight)
+    inner = LogisticRegression(max_iter=5000)
+    model = BayesDecisionClassifier(inner, COSTS).fit(X2, Y2, sample_weight=weight)
+    assert_array_equal(model.predict_proba(X2), expected.predict_proba(X2))
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = LogisticRegression(max_iter=5000).set_fit_request(sample_weight=True)
+        routed = BayesDecisionClassifier(inner, COSTS)
+        routed.fit(X2, Y2, sample_weight=weight)
+    assert_array_equal(routed.predict_proba(X2), expected.predict_proba(X2))
+
+
+def test_a_fold_that_lacks_a_class():
+    names = {k: dict(enumerate(row)) for k, row in enumerate(ORDINAL)}
+    two = Y3 < 2
+    with pytest.warns(UserWarning, match=r"not in the data: \[2\]"):
+        model = BayesDecisionClassifier(linear(), names).fit(X3[two], Y3[two])
+    assert model.cost_matrix_.shape == (2, 3)
+    with pytest.raises(ValueError, match=r"classes \[0, 1\]. Got 3 rows. If a fold"):
+        BayesDecisionClassifier(linear(), ORDINAL).fit(X3[two], Y3[two])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost_matrix": REFER}, "a name for each of the 4 columns"),
+        ({"cost_matrix": ORDINAL, "decisions": list("aab")}, "all different"),
+        (
+            {"cost_matrix": pd.DataFrame(ORDINAL), "decisions": list("abc")},
+            "must be None if cost_matrix names its columns",
+        ),
+    ],
+)
+def test_bad_decisions(options, message):
+    with pytest.raises(ValueError, match=message):
+        BayesDecisionClassifier(linear(), **options).fit(X3, Y3)
+
+
+def test_a_classifier_without_probabilities():
+    with pytest.raises(TypeError, match="with predict_proba. Got LinearSVC"):
+        BayesDecisionClassifier(LinearSVC(), COSTS).fit(X2, Y2)
+
+
+class Reversed(LogisticRegression):
+    """A classifier whose classes are in descending order."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.classes_ = self.classes_[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, ::-1]
+
+
+def test_classes_in_another_order():
+    costs = np.array(ORDINAL) + [[0, 2, 0]]  # not symmetric
+    expected = BayesDecisionClassifier(LogisticRegression(max_iter=500), costs)
+    model = BayesDecisionClassifier(Reversed(max_iter=500), costs)
+    expected.fit(X3, Y3), model.fit(X3, Y3)
+    assert_array_equal(model.predict(X3), expected.predict(X3))
+    assert model.score(X3, Y3) == expected.score(X3, Y3)
