@@ -125,7 +125,7 @@ PenaltyPathDisplay.from_comparison(
 # The model and its temperature
 # -----------------------------
 #
-# By default, ``EarlyStoppingClassifier`` chooses by the refined log loss, fits the
+# After a refined rule, here the refined PBS, ``EarlyStoppingClassifier`` fits the
 # temperature on the validation data and scales the probabilities of the kept model. Its
 # confidence then matches its accuracy. With ``calibration=None`` it is far too high.
 
@@ -138,7 +138,12 @@ network.set_params(mlpclassifier__max_iter=200)
 train, validation, test = next(cv.split_with_validation(X, y, windows.groups))
 figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
 for calibration, name in [(None, "raw"), ("auto", "recalibrated")]:
-    model = EarlyStoppingClassifier(network, calibration=calibration)
+    model = EarlyStoppingClassifier(
+        network,
+        scoring="neg_refined_penalized_brier_score",
+        n_iter_no_change=10,
+        calibration=calibration,
+    )
     model.fit(X[train], y[train], X_val=X[validation], y_val=y[validation])
     confidence = model.predict_proba(X[test]).max(axis=1)
     is_correct = model.predict(X[test]) == y[test]

@@ -22,6 +22,7 @@ PROJECTS = {
             "class sklearn.model_selection.LeaveOneGroupOut",
             "class sklearn.model_selection.StratifiedGroupKFold",
             "class sklearn.model_selection.TimeSeriesSplit",
+            "class sklearn.model_selection.TunedThresholdClassifierCV",
             "class sklearn.neural_network.MLPClassifier",
             "function sklearn.metrics.brier_score_loss",
             "function sklearn.metrics.log_loss",
