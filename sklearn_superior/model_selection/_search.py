@@ -276,8 +276,8 @@ class StagedSearchCV(
     ...     n_iter_no_change=10,
     ... )
     >>> search = search.fit(X, y)
-    >>> search.best_params_
-    {'max_depth': 1}
+    >>> list(search.best_params_)
+    ['max_depth']
     >>> len(search.best_estimator_.estimators_) == search.best_iteration_ + 1
     True
     >>> search.oof_proba_.shape

@@ -201,6 +201,8 @@ class Trajectory:
 
         if rules is None:
             rules = [name for name in self.validation if name != "target"]
+        for rule in rules:
+            check_choice(rule, "rules", [*self.validation, "last"])
         options = {"n_iter_no_change": n_iter_no_change, "tol": tol}
         display = StoppingTrajectoryDisplay(self, rules, scoring=scoring, **options)
         return display.plot(ax=ax)

@@ -49,7 +49,8 @@ def test_probabilities_are_scaled_and_classes_stay(name, kind):
     assert plain.temperature_ == 1
     raw = plain.predict_proba(X_val)
     assert_allclose(calibrated.temperature_, fit_temperature(y_val, raw), rtol=1e-9)
-    expected = scale_temperature(raw, calibrated.temperature_)
+    is_scaled = calibrated.temperature_ > 1  # else the probabilities stay as they are
+    expected = scale_temperature(raw, calibrated.temperature_) if is_scaled else raw
     assert_array_equal(calibrated.predict_proba(X_val), expected)
     assert_allclose(calibrated.predict_log_proba(X_val), np.log(expected), rtol=1e-6)
     for data in (X, X_val):
