@@ -262,7 +262,13 @@ def best_temperature(y_true, y_proba, own_classes, sample_weight=None, **options
 
     Samples of other classes say nothing about its probabilities.
     """
+    # A class that no sample gets any probability for, such as one whose training weight
+    # is 0, is unknown as well: its samples would drive the temperature to infinity.
+    has_column = (y_proba > 0).any(axis=0)
+    own_classes, y_proba = own_classes[has_column], y_proba[:, has_column]
     is_known = np.isin(y_true, own_classes)
+    if len(own_classes) < 2 or not is_known.any():
+        return 1.0
     if sample_weight is not None:
         sample_weight = sample_weight[is_known]
     return fit_temperature(

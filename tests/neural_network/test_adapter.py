@@ -343,10 +343,10 @@ def test_a_template_cannot_resume(data, tmp_path):
 def test_a_class_without_weight_in_early_stopping(data, class_weight):
     X, y, X_val, y_val = data
     model = small_cnn(max_iter=2, class_weight=class_weight)
-    # The wrapper does not know that the network has no such class: a temperature would
-    # be fitted to its validation samples, too.
-    wrapped = EarlyStoppingClassifier(model, calibration=None)
+    wrapped = EarlyStoppingClassifier(model)
     wrapped.fit(X, y, X_val=X_val, y_val=y_val)
     own = model.fit(X, y, X_val=X_val, y_val=y_val)
-    for fitted in (wrapped, own):
-        assert (fitted.predict_proba(X_val)[:, 0] == 0).all()
+    assert (own.predict_proba(X_val)[:, 0] == 0).all()
+    assert wrapped.predict_proba(X_val)[:, 0].max() < 1e-6
+    # Its validation samples would drive the temperature to infinity.
+    assert wrapped.temperature_ < 3
