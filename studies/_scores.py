@@ -1,16 +1,9 @@
 """Scores in records, and how their numbers are rounded."""
 
-from inspect import signature
-
 import numpy as np
 
-from sklearn_superior.metrics import fit_temperature
-
-# The committed records have temperatures that may be below 1. This asks for them;
-# version 0.1 has no such option and fits no others.
-ANY_TEMPERATURE = (
-    {"sharpen": True} if "sharpen" in signature(fit_temperature).parameters else {}
-)
+# The committed records have temperatures that may be below 1.
+ANY_TEMPERATURE = {"sharpen": True}
 
 
 def paper_penalty(rule, n_classes):

@@ -180,13 +180,13 @@ _SAME_NUMBERS = {
 }
 
 
-def check_scorer(scoring, name="scoring", *, default=DEFAULT_SCORING):
+def check_scorer(scoring, name="scoring"):
     """Return the scorer that `scoring` means; `name` is the name of the parameter.
 
-    None means `default`. ``"neg_log_loss"`` and ``"neg_brier_score"`` mean our rules,
+    None means the default. ``"neg_log_loss"`` and ``"neg_brier_score"`` mean our rules,
     which have the same values and also score data that lacks a class.
     """
-    scoring = default if scoring is None else scoring
+    scoring = DEFAULT_SCORING if scoring is None else scoring
     if isinstance(scoring, str):
         rule, options = _SAME_NUMBERS.get(scoring, (scoring, {}))
         try:

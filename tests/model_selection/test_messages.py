@@ -80,9 +80,8 @@ def by_decision(estimator, X, y):
 )
 def test_a_scorer_of_decisions(door, scoring):
     match = "must be a scorer of predict_proba or predict.*decision_function"
-    with pytest.raises((ValueError, AttributeError), match=match) as caught:
+    with pytest.raises((ValueError, AttributeError), match=match):
         DOORS[door](scoring=scoring)
-    assert "StageView" not in str(caught.value)
 
 
 @pytest.mark.parametrize("door", DOORS)
