@@ -8,6 +8,7 @@ import pytest
 from studies.__main__ import STUDIES
 from studies._page import as_markdown
 from studies._store import RecordStore
+from studies.paper import FIELDS
 from studies.tests.rules_records import RECORDS
 
 pytest.importorskip("matplotlib")
@@ -20,12 +21,23 @@ N_RECORDS = {
     "small": 1085,
     "racing": 32,
     "search_table": 120,
+    "decisions": 120,
 }
+# The paper's experiments at full budget, not complete yet. To resume, run the study
+# "paper" with this folder, which has records with digests of their data.
+UNFINISHED = {"paper_full"}
 
 
 def test_every_study_has_its_records():
     folders = {path.name for path in RECORDS.iterdir() if path.is_dir()}
-    assert folders == set(STUDIES) == set(N_RECORDS)
+    assert folders - UNFINISHED == set(STUDIES) == set(N_RECORDS)
+
+
+@pytest.mark.parametrize("name", sorted(UNFINISHED))
+def test_unfinished_records_are_sound(name):
+    records, damaged = RecordStore(RECORDS / name, FIELDS).load_all()
+    assert not damaged
+    assert all(r["job"]["max_iter"] == 100 and r["data_sha256"] for r in records)
 
 
 SLOW = ("racing",)  # 3,840 races are simulated
