@@ -8,8 +8,8 @@ uncertain cases.
 """
 
 # %%
-# The data describes breast biopsies. Missing a malignant tumour costs 20 times as much as
-# a false alarm.
+# The data describes breast biopsies. Missing a malignant tumour costs 20 times as much
+# as a false alarm.
 
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
