@@ -1,15 +1,15 @@
 """
-Decide by costs
-===============
+Treat, discharge or refer
+=========================
 
-Probabilities are there to act on. When some mistakes cost more than others, the most
-probable class is the wrong thing to predict. This example makes the decision with the
-least expected cost, and refers the cases that are too uncertain.
+When some mistakes cost more than others, the most probable class is not always the best
+decision. This example makes the decision with the lowest expected cost, and refers
+uncertain cases.
 """
 
 # %%
-# Biopsies of the breast. A missed malignant tumour is counted as 20 times as bad as a
-# false alarm.
+# The data describes breast biopsies. Missing a malignant tumour costs 20 times as much
+# as a false alarm.
 
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
@@ -27,18 +27,15 @@ print(costs)
 
 # %%
 # The search chooses the number of trees by cross-validation and calibrates the
-# probabilities out of fold. ``BayesDecisionClassifier`` takes any classifier with
-# ``predict_proba`` and decides by its probabilities. Nothing is tuned, so no rows are
-# spent on a threshold.
+# probabilities out of fold. ``BayesDecisionClassifier`` turns the probabilities into
+# decisions. It tunes nothing, so no rows are held out for a threshold.
 
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sklearn_superior.model_selection import BayesDecisionClassifier, StagedSearchCV
 
 booster = HistGradientBoostingClassifier(max_iter=200, max_leaf_nodes=8, random_state=0)
-model = BayesDecisionClassifier(
-    StagedSearchCV(booster, scoring="refined_log_loss"), costs
-)
+model = BayesDecisionClassifier(StagedSearchCV(booster), costs)
 
 X_train, X_test, y_train, y_test = train_test_split(
     X, y, test_size=0.5, stratify=y, random_state=0
@@ -46,7 +43,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 model.fit(X_train, y_train)
 
 # %%
-# What the decisions cost on the test rows, beside those of the most probable class.
+# The mean cost on the test rows, compared with decisions by the most probable class:
 
 import numpy as np
 
@@ -60,9 +57,8 @@ for name, decision in {"most probable": most_probable, "by costs": decided}.item
     )
 
 # %%
-# Some cases can be referred for a second test. The curve shows what the decisions on
-# the other cases cost when the most uncertain ones are referred. The point marks the
-# share of referrals if each costs 0.1.
+# Uncertain cases can be referred to a second test. The curve shows the mean cost of the
+# remaining cases. The marker is the share of referrals if each of them costs 0.1.
 
 import matplotlib.pyplot as plt
 
@@ -74,7 +70,7 @@ ReferralCurveDisplay.from_estimator(
 plt.show()
 
 # %%
-# The classifier refers by itself if referral is one of its decisions.
+# If referral is one of the decisions, the classifier refers cases itself:
 
 with_referral = costs.assign(refer=0.1)
 model = BayesDecisionClassifier(model.estimator, with_referral).fit(X_train, y_train)

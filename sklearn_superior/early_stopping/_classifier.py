@@ -41,13 +41,13 @@ class EarlyStoppingClassifier(
         `AdaBoostClassifier`, an `XGBClassifier`, `LGBMClassifier` or
         `CatBoostClassifier`, any classifier with `partial_fit`, `predict_proba` and
         `max_iter` such as `MLPClassifier`, or a pipeline that ends in one of these.
-        Its number of stages is the maximum; its own early stopping is not used.
+        Its number of stages is the budget; its own early stopping is not used.
 
     scoring : str, callable or None, default=None
         Any scorer; greater is better. None is the refined log loss,
-        ``"neg_refined_log_loss"``. The superior rules are chosen by name, for example
+        ``"neg_refined_log_loss"``. To use a penalized rule, name it, for example
         ``scoring="neg_penalized_brier_score"`` or ``"neg_penalized_log_loss"``. A
-        scorer can only use predictions of the whole validation data.
+        scorer can predict the whole validation data, but not parts of it.
 
     n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
@@ -65,10 +65,10 @@ class EarlyStoppingClassifier(
 
     calibration : {"auto", "temperature"} or None, default="auto"
         Whether to recalibrate the probabilities of the kept stage with the temperature
-        that fits the validation data best, see
-        :func:`~sklearn_superior.metrics.fit_temperature`. ``"temperature"``: always;
-        None: never; ``"auto"``: if `scoring` is a refined rule such as the default,
-        which scores recalibrated probabilities. The predicted classes stay the same.
+        (by default at least 1) that fits the validation data best, see
+        :func:`~sklearn_superior.metrics.fit_temperature`. ``"auto"`` does so if
+        `scoring` is a refined rule, such as the default, ``"temperature"`` always, and
+        None never. The predicted classes stay the same.
 
     checkpoint_dir : str or path, default=None
         Folder for a checkpoint: the scores so far, the last model and the best one. It

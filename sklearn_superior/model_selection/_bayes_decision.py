@@ -27,28 +27,28 @@ from sklearn_superior.utils._probabilistic import WrapperMixin
 class BayesDecisionClassifier(
     WrapperMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
-    """Predict the decision of least expected cost.
+    """Predict the decision with the lowest expected cost.
 
-    Any classifier with `predict_proba` is trained as it is. Its probabilities and the
-    costs decide: nothing is tuned, so no rows are spent on a threshold. The better the
-    probabilities are calibrated, the cheaper are the decisions.
+    The decisions follow from the probabilities of the classifier and the costs. Nothing
+    is tuned, so no rows are held out for a threshold. The better the probabilities are
+    calibrated, the cheaper the decisions.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier with `predict_proba`. A fitted one is kept as it is in a
+        A classifier with `predict_proba`. To use a fitted one as it is, wrap it in
         `sklearn.frozen.FrozenEstimator`.
 
     cost_matrix : array-like of shape (n_classes, n_decisions), data frame, dict or None
-        What each decision costs for each true class. Rows of an array follow the sorted
-        classes. A pandas data frame has the classes as index and the decisions as
-        columns; a dict of dicts ``{class: {decision: cost}}`` says the same. For two
-        classes ``{"false_positive": 1, "false_negative": 20}`` will do; the positive
-        class is the greater one. With None every error costs 1.
+        Cost of each decision for each true class. The rows of an array follow the
+        sorted classes. A pandas data frame has the classes as index and the decisions
+        as columns. A dict of dicts, ``{class: {decision: cost}}``, is equivalent. For
+        two classes, ``{"false_positive": 1, "false_negative": 20}`` is enough; the
+        positive class is the greater one. If None, every error costs 1.
 
     decisions : array-like of shape (n_decisions,), default=None
-        Names of the columns of an array. None: the columns are the classes. A column
-        need not be a class: ``"refer"``, for example.
+        Names of the columns of an array. If None, the columns are the classes. A
+        decision need not be a class: it can be ``"refer"``, for example.
 
     Attributes
     ----------
@@ -77,13 +77,13 @@ class BayesDecisionClassifier(
 
     Notes
     -----
-    To judge models by the costs, use ``get_scorer("neg_decision_cost", cost_matrix=C)``
-    from `sklearn_superior.metrics`. A search over different costs needs it: `score` is
-    the negative mean cost at the costs of the model itself.
+    To score models by costs, use ``get_scorer("neg_decision_cost", cost_matrix=C)``
+    from `sklearn_superior.metrics`. A search over several cost matrices needs it,
+    because `score` uses the costs of the model itself.
 
     Examples
     --------
-    Missing a malignant tumour (class 0) costs 20 times as much as a false alarm.
+    Missing a malignant tumour costs 20 times as much as a false alarm:
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
@@ -109,7 +109,7 @@ class BayesDecisionClassifier(
         self.decisions = decisions
 
     def fit(self, X, y, **params):
-        """Fit the classifier, and check the costs against its classes.
+        """Fit the classifier and check the costs against its classes.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class BayesDecisionClassifier(
 
         **params : dict
             Parameters of the classifier's `fit`, such as `sample_weight`. With metadata
-            routing, what the classifier has requested.
+            routing, those that the classifier has requested.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class BayesDecisionClassifier(
         return self.estimator_.predict_proba(X)
 
     def expected_cost(self, X):
-        """Return what each decision is expected to cost.
+        """Return the expected cost of each decision.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class BayesDecisionClassifier(
         return expected_costs(self.predict_proba(X), self.cost_matrix_)
 
     def predict(self, X):
-        """Return the decision of least expected cost.
+        """Return the decision with the lowest expected cost.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class BayesDecisionClassifier(
         Returns
         -------
         decision : ndarray of shape (n_samples,)
-            Values of `decisions_`; the first of equally cheap ones.
+            Values of `decisions_`. Among equal costs, the first decision.
         """
         column = bayes_decision(self.predict_proba(X), self.cost_matrix_)
         return self.decisions_[column]
@@ -247,7 +247,7 @@ class BayesDecisionClassifier(
         )
 
     def get_metadata_routing(self):
-        """Return which metadata the classifier has requested.
+        """Return the metadata that the classifier has requested.
 
         Returns
         -------

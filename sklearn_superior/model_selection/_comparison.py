@@ -66,7 +66,7 @@ def compare_stopping_rules(
     For each fold the estimator is trained once, to its last stage. After each stage,
     all rules score the validation data. Each rule chooses in two ways: the *checkpoint*
     (CP) is the stage with the best score, *early stopping* (ES) the one with the best
-    score until the patience ran out. The test data shows how good the choice is. All
+    score before the patience ran out. The test data shows how good the choice is. All
     rules choose among the same stages, so they are compared in pairs.
 
     Accuracy and F1 are often equal for many stages. Ties are broken by the log loss on
@@ -75,7 +75,7 @@ def compare_stopping_rules(
     Parameters
     ----------
     estimator : estimator
-        Any estimator that `EarlyStoppingClassifier` can train: boosting of
+        Any estimator that `EarlyStoppingClassifier` can train: boosting from
         scikit-learn, XGBoost, LightGBM or CatBoost, `CNNClassifier`, anything with
         `partial_fit`, or a pipeline that ends in one. It is trained to its last stage;
         its own early stopping is ignored.
@@ -107,7 +107,7 @@ def compare_stopping_rules(
         accuracy, and the last stage.
 
     scoring : str, callable, list or dict, default="f1_macro"
-        The score that really counts, or several judges, of which the first one counts.
+        The score that counts, or several judges, of which the first is the main one.
         The names are those of `rules`. With the prefix ``"calibrated_"``, as in
         ``"calibrated_log_loss"``, a judge uses probabilities that are calibrated by the
         best temperature for the validation data.
@@ -116,7 +116,7 @@ def compare_stopping_rules(
         Patience of early stopping.
 
     tol : float, default=0.0
-        A score must exceed the best one by more than this to reset the patience.
+        Minimum improvement over the best score. Absolute, in units of the score.
 
     n_repeats : int, default=1
         Number of trainings on each fold, with different random seeds.

@@ -17,8 +17,8 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     """Average the calibrated probabilities of fitted classifiers.
 
     :class:`StagedSearchCV` builds it from its fold models with ``refit="folds"``. Each
-    member was trained on other rows. A prediction takes as long as those of all members
-    together: with k folds, k times as long as that of one model.
+    member was trained on different rows. Predicting takes as long as with all members
+    together: with k folds, k times as long as with one model.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         shares the members.
 
     classes : array-like of shape (n_classes,), default=None
-        All classes, sorted. None means the union of the members' classes. A class that
-        a member does not know gets probability 0 from it.
+        All classes, sorted. None means the union of the members' classes. A member
+        gives probability 0 to classes that it does not know.
 
     temperature : float, default=1.0
         The probabilities of each member are scaled by it before they are averaged, see

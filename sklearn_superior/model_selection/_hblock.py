@@ -19,15 +19,15 @@ _DROPPED, _TRAIN, _VALIDATION, _TEST = range(4)
 class HBlockSplit(BaseCrossValidator):
     """Cross-validation on contiguous blocks of time series, with gaps between parts.
 
-    Each series is cut into `n_blocks` blocks of consecutive rows. In each fold a few
-    consecutive blocks validate, the next ones test, and all others train; from fold to
-    fold this stretch of blocks moves on by `step`. Rows close to the stretch can be
-    left out of training, so that similar neighbors, or windows that share samples,
-    never end up on both sides.
+    Each series is cut into `n_blocks` blocks of consecutive rows. In each fold, a
+    stretch of consecutive blocks is held out: first the validation blocks, then the
+    test blocks. All others are for training. The stretch moves on by `step` from fold
+    to fold. A gap around it keeps similar neighbours, or windows that share samples,
+    from ending up on both sides.
 
     `split_with_validation` yields all three parts. `split`, and therefore
-    `cross_val_score`, yields training and test part: the validation blocks are used for
-    training, too, so no rows are wasted.
+    `cross_val_score`, uses the validation blocks for training too, so no rows are
+    wasted.
 
     .. warning::
        Three mistakes lead to misleading scores:
@@ -36,11 +36,11 @@ class HBlockSplit(BaseCrossValidator):
          across the border between two parts, and scores are too optimistic. Set
          ``gap=recommended_gap(length, overlap)``.
        - *New subjects.* Every group is in every part, so scores are for more data from
-         the same persons or machines. To score on new ones, test on whole groups, for
+         the same people or machines. To score on new ones, test on whole groups, for
          example with :class:`~sklearn.model_selection.StratifiedGroupKFold`.
-       - *Classes recorded one after another.* If a series holds one class after
-         another, the training part of a fold may lack a class. In this case, let
-         `groups` identify the series *and* the class, so that each has its own blocks.
+       - *One class after another.* If a series contains one class after another, the
+         training part of a fold may lack a class. In this case, let `groups` identify
+         the series *and* the class, so that each has its own blocks.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class HBlockSplit(BaseCrossValidator):
 
     past_only : bool, default=False
         Whether to train only on blocks before the stretch, as needed for forecasting;
-        in `split`, on all blocks before the test blocks. Later blocks are not used, the
-        first stretch follows at least one training block, the last one ends with the
-        last block, and `circular` has no effect.
+        in `split`, on all blocks before the test blocks. Later blocks are not used. The
+        first stretch follows at least one training block, and the last one ends with
+        the last block. `circular` has no effect.
 
     evaluate_on : {"test", "validation"}, default="test"
         The second part that `split` yields. ``"test"`` to evaluate a model.
@@ -129,8 +129,8 @@ class HBlockSplit(BaseCrossValidator):
     [0 1 2 3 4 5 6 7] [8 9]
     [2 3 4 5 6 7 8 9] [0 1]
 
-    With a gap, neighbors of the stretch are left out of training, and neighbors of test
-    rows out of validation:
+    With a gap, neighbours of the stretch are left out of training, and neighbours of
+    test rows out of validation:
 
     >>> cv = HBlockSplit(
     ...     n_blocks=5, n_validation_blocks=1, n_test_blocks=1, gap=1, circular=False

@@ -106,13 +106,12 @@ class StagedSearchCV(
     The classifier is trained stage by stage (a tree, an epoch), all folds in lockstep.
     After each stage every fold scores its own test rows, and the mean over the folds is
     the score of that stage. Training stops after `n_iter_no_change` stages without
-    improvement. Each candidate is trained once, and every number of stages is
-    evaluated, unlike with a `GridSearchCV` over ``n_estimators``.
+    improvement. Unlike a `GridSearchCV` over ``n_estimators``, this trains each
+    candidate only once, and evaluates every number of stages.
 
     The best candidate at its best stage becomes the final model: one model trained on
     all rows, or the average of the fold models. If the scoring rule is refined, as
-    the default is, its probabilities are calibrated by the temperature that is best for
-    the out-of-fold probabilities; see `calibration`.
+    the default is, its probabilities are recalibrated; see `calibration`.
 
     Parameters
     ----------
@@ -124,9 +123,9 @@ class StagedSearchCV(
 
     param_grid : dict, list of dict, iterable or None, default=None
         The parameters to try: a grid or a list of grids as for `GridSearchCV`, or any
-        iterable of settings such as a `ParameterSampler`. A list of dicts whose values
-        are all single values is a list of settings; with tuples it is ambiguous and
-        raises an error. None means the estimator as it is.
+        iterable of settings such as a `ParameterSampler`. A list of dicts with single
+        values is a list of settings; with tuples it is ambiguous and raises an error.
+        None means the estimator as it is.
 
     scoring : str, callable, list, dict or None, default=None
         Any scorer; greater is better. None is the refined log loss. To choose by the
@@ -141,20 +140,20 @@ class StagedSearchCV(
         ``"all"``: one model, trained on all rows for the chosen number of stages.
         ``"folds"``: average the probabilities of the fold models, each cut back to the
         chosen stage. Nothing is trained again, but predicting takes as long as with all
-        fold models together. Recommended for neural networks, where a single training
-        may diverge. False: no model.
+        fold models together. Recommended for neural networks, where a single fit may
+        diverge. False: no model.
 
     n_iter_no_change : int, default=20
         Number of stages without improvement after which training stops.
 
     tol : float, default=0.0
-        A score must exceed the best one by more than this to count as an improvement.
-        Absolute.
+        Minimum improvement over the best score. Absolute, in units of the score.
 
     calibration : {"auto", "temperature"} or None, default="auto"
-        ``"temperature"``: calibrate probabilities by the temperature that is best for
-        the out-of-fold probabilities. ``"auto"``: only if the rule that chooses is a
-        refined one. Predicted classes do not change.
+        Whether to recalibrate the probabilities with the temperature (by default at
+        least 1) that fits the out-of-fold probabilities best. ``"auto"`` does so if the
+        rule that chooses is a refined one, such as the default, ``"temperature"``
+        always, and None never. The predicted classes stay the same.
 
     n_jobs : int or None, default=None
         Number of candidates to train in parallel with joblib: on a cluster, for
@@ -173,10 +172,9 @@ class StagedSearchCV(
 
     error_score : "raise" or float, default=nan
         The score in `cv_results_` of a candidate that fails, with a warning. Such a
-        candidate always has the last rank and is never the best one. ``"raise"`` raises
-        the error, as happens in any case if all candidates fail. If training on all
-        rows fails with ``refit="all"``, there is a warning, and the search is fitted
-        without a model.
+        candidate always has the last rank. ``"raise"`` raises the error, which also
+        happens if all candidates fail. If the refit on all rows fails, the search warns
+        and has no model.
 
     verbose : int, default=0
         With 1, show progress: a bar if tqdm is installed, otherwise lines.
@@ -527,10 +525,10 @@ class StagedSearchCV(
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         n_candidates : int, default=3
-            How many candidates to draw, the best ones.
+            Number of candidates to draw, the best ones first.
 
         Returns
         -------

@@ -216,7 +216,7 @@ class StoppingRuleComparison:
             the main columns; `to_frame` returns all of them. `mean` and `std` are those
             of the judge on the test data. `difference` is the mean of the paired
             differences to the baseline, with a 95 % interval from `low` to `high` and a
-            `p_value`. That is not adjusted for the number of rules, unlike in the
+            `p_value`, which is not adjusted for the number of rules, unlike in the
             printed comparison. `wins`, `ties` and `losses` count the differences,
             `n_folds` the folds that have any. `regret` is the mean distance to the
             stage that is best on the test data. The columns from `correlation` on are
@@ -302,7 +302,7 @@ class StoppingRuleComparison:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         fold : int or "all", default=0
             The fold; ``"all"`` for all folds and repeats.

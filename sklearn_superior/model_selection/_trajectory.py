@@ -155,7 +155,7 @@ class Trajectory:
             The rules, as in `compare_stopping_rules`.
 
         scoring : str or callable, default="f1_macro"
-            The target: the score that really counts.
+            The target: the score that counts.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class Trajectory:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         rules : list of str, default=None
             The rules to draw. None means all.

@@ -76,8 +76,8 @@ class CNNClassifier(
     scoring : str, callable or None, default=None
         The scorer that selects the epoch; greater is better. None is the refined log
         loss, ``"neg_refined_log_loss"``. Use ``scoring="neg_penalized_brier_score"``
-        for the penalized Brier score of the paper. A scorer can only use the
-        predictions for the whole validation set.
+        for the penalized Brier score of the paper. A scorer can predict the
+        whole validation set, but not parts of it.
 
     n_iter_no_change : int, default=20
         Number of epochs without improvement after which training stops.
@@ -93,8 +93,7 @@ class CNNClassifier(
     validation_split : splitter, "last" or None, default=None
         A scikit-learn splitter, whose first split is used, or ``"last"``: the last
         `validation_fraction` of the rows, of each group if there are groups.
-        Overlapping windows leak from one part of a random split to the other: prefer
-        these options.
+        Prefer these options if windows overlap, because a random split would leak.
 
     calibration : {"auto", "temperature"} or None, default="auto"
         Whether to recalibrate the probabilities of the kept epoch by the temperature
@@ -123,9 +122,9 @@ class CNNClassifier(
     module : callable, torch.nn.Module or None, default=None
         Your own network. A callable gets the number of channels, the length of the
         windows and the number of classes, and returns a `torch.nn.Module` that maps a
-        batch of shape (n, channels, length) to logits of shape (n, n_classes). A module
-        serves as a template. Every fit trains a copy. The parameters of the
-        architecture are ignored then.
+        batch of shape (n, channels, length) to logits of shape (n, n_classes). Every
+        fit trains a copy of the module. The parameters of the architecture are then
+        ignored.
 
     amp : bool, default=False
         Whether to train with automatic mixed precision, in bfloat16.
@@ -145,7 +144,7 @@ class CNNClassifier(
 
     warm_start : bool, default=False
         Whether `fit` continues with the network of the previous call. The parameters
-        of the architecture are ignored then, and the optimizer is reset. The validation
+        of the architecture are then ignored, and the optimizer is reset. The validation
         set consists of the same rows if `X` has as many rows as before.
 
     n_jobs : int or None, default=None

@@ -9,20 +9,21 @@ from sklearn_superior.plotting._style import COLOURS, make_axes
 class ReferralCurveDisplay:
     """Mean cost of the decisions against the share of cases that are referred.
 
-    The cases whose cheapest decision has the highest expected cost are referred first,
-    to an expert or a second test. The curve shows what the decisions on the other cases
-    cost on average. It falls steeply if the forecasts know which cases are difficult.
+    Cases are referred, to an expert or a second test, in the order of the expected cost
+    of their best decision, the highest first. The curve shows the mean cost of the
+    remaining cases. It falls steeply if the probabilities tell difficult cases apart
+    from easy ones.
 
     Parameters
     ----------
     share : ndarray of shape (n_samples,)
-        Share of the cases that are referred, from 0 up.
+        Share of the cases that are referred, in increasing order from 0.
 
     cost : ndarray of shape (n_samples,)
-        Mean cost of the decisions on the other cases.
+        Mean cost of the decisions on the remaining cases.
 
     limit : ndarray of shape (n_samples,)
-        The expected cost beyond which cases are referred.
+        Expected cost above which cases are referred.
 
     name : str, default=None
         Name of the curve in the legend.
@@ -30,10 +31,10 @@ class ReferralCurveDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the curve.
 
     figure_ : matplotlib Figure
-        Its figure.
+        Figure containing the axes.
 
     line_ : matplotlib Line2D
         The curve.
@@ -72,7 +73,7 @@ class ReferralCurveDisplay:
         name=None,
         ax=None,
     ):
-        """Draw the curve of predicted probabilities.
+        """Draw the curve from predicted probabilities.
 
         Parameters
         ----------
@@ -91,13 +92,13 @@ class ReferralCurveDisplay:
             All class labels. If None, they are inferred from `y_true`.
 
         referral_cost : float, default=None
-            What a referral costs. The share that it leads to is marked.
+            Cost of a referral. If given, the resulting share is marked.
 
         name : str, default=None
             Name of the curve in the legend.
 
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
@@ -125,7 +126,7 @@ class ReferralCurveDisplay:
             The costs of decisions other than a referral.
 
         name : str, default=None
-            Name of the curve in the legend. None: that of the estimator's class.
+            Name of the curve in the legend. If None, the name of the estimator's class.
 
         **options : dict
             Further options of `from_predictions`.
@@ -149,15 +150,15 @@ class ReferralCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, a new figure is made.
+            Axes to draw on. If None, a new figure is created.
 
         referral_cost : float, default=None
-            What a referral costs. The share that it leads to is marked.
+            Cost of a referral. If given, the resulting share is marked.
 
         Returns
         -------
         display : ReferralCurveDisplay
-            Itself.
+            The display itself.
         """
         is_new = ax is None
         (ax,) = make_axes(self, ax, (6, 4))

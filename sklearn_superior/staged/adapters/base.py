@@ -117,7 +117,7 @@ class Stages(ABC):
         return own if most is None or own in range(1, most + 1) else most
 
     def remember(self):  # noqa: B027
-        """Store the present stage; called from `on_stage`.
+        """Store the current stage; called from `on_stage`.
 
         Only needed if `keep` cannot cut back to any stage.
         """
@@ -127,7 +127,7 @@ class Stages(ABC):
         """Make `estimator` predict as it did after `stage`, which counts from 0."""
 
     def snapshot(self):
-        """Return an estimator that predicts as the present stage does.
+        """Return an estimator that predicts as the current stage does.
 
         Called from `on_stage`, if a callback asks for it. None if the library has no
         model before the end of training.
@@ -144,7 +144,7 @@ class Stages(ABC):
         return self.estimator.staged_predict_proba(X)
 
     def facts(self):
-        """Return what `verbose` prints about the present stage, a list of str."""
+        """Return what `verbose` prints about the current stage, a list of str."""
         return []
 
     def obstacle(self):
