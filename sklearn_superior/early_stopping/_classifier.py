@@ -136,6 +136,11 @@ class EarlyStoppingClassifier(
     No stage is trained beyond ``best_iteration_ + n_iter_no_change``, except by
     `AdaBoostClassifier`, which cannot be interrupted and always trains to the end.
 
+    The default temperature softens probabilities and never sharpens them. If a model is
+    underconfident by design, as `AdaBoostClassifier` is, the default may keep a poor
+    early stage. Use ``scoring="neg_penalized_brier_score"`` or
+    ``get_scorer("neg_refined_log_loss", sharpen=True)`` for such a model.
+
     A class that is missing from the training part gets probability 0. Ctrl-C during
     `fit` ends training with a warning and keeps the best stage so far.
 

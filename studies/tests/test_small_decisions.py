@@ -1,12 +1,14 @@
 """The study of what decisions cost."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from studies.__main__ import main
 from studies.small.decisions import compare_methods, make_parts, tune_threshold
+from studies.tests.rules_records import RECORDS
 
 COSTS = np.array([[0, 1], [20, 0]])
 
@@ -42,6 +44,16 @@ def test_a_quick_run(tmp_path, monkeypatch, capsys):
     assert main(["decisions", "report"]) == 0
     page = (tmp_path / "results" / "decisions" / "report.md").read_text()
     assert page.count("| decision | mean |") == 2
+
+
+@pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
+def test_the_guide_shows_what_the_report_says():
+    report = (RECORDS / "decisions" / "report.md").read_text()
+    guide = (RECORDS.parents[1] / "doc" / "decide.rst").read_text()
+    rows = re.findall(r"\| ([+−][\d.]+) \| ([^|]+) \| (\d+ of \d+) \|", report)
+    assert len(rows) == 5
+    for row in rows:
+        assert "\n     - ".join(row) in guide
 
 
 def test_the_report_has_a_line_for_each_method():
