@@ -50,7 +50,7 @@ def test_probabilities_are_scaled_and_classes_stay(name, kind):
     raw = plain.predict_proba(X_val)
     assert_allclose(calibrated.temperature_, fit_temperature(y_val, raw), rtol=1e-9)
     expected = scale_temperature(raw, calibrated.temperature_)
-    assert_array_equal(calibrated.predict_proba(X_val), expected)
+    assert_allclose(calibrated.predict_proba(X_val), expected, rtol=1e-6)
     assert_allclose(calibrated.predict_log_proba(X_val), np.log(expected), rtol=1e-6)
     for data in (X, X_val):
         assert_array_equal(calibrated.predict(data), plain.predict(data))
