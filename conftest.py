@@ -52,7 +52,6 @@ if find_spec("torch") is None:
         "doc/scaling.rst",
         "sklearn_superior/integrations/keras.py",
         "sklearn_superior/neural_network",
-        "tests/neural_network/networks.py",
     ]
 
 

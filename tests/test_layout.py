@@ -1,4 +1,4 @@
-"""Where things stand: libraries in the project's list, evidence outside the package."""
+"""The libraries in the project's list, and the files in the guide's."""
 
 import ast
 import re
@@ -24,11 +24,19 @@ def test_every_library_that_is_imported_is_declared():
         for name in imports_of(ast.parse(path.read_text()), f"{NAME}.{module}")
     }
     others = imported - set(sys.stdlib_module_names) - {NAME}
-    assert {"joblib", "numpy", "sklearn", "threadpoolctl"} <= others
+    assert {"joblib", "numpy", "sklearn", "skops", "threadpoolctl"} <= others
     assert others <= declared
 
 
-def test_benchmarks_are_scripts_and_nothing_else():
-    files = [p for p in (TESTS.parent / "benchmarks").iterdir() if p.suffix != ".pyc"]
-    others = [p.name for p in files if not re.fullmatch(r"bench_\w+\.py", p.name)]
-    assert set(others) <= {"__pycache__"}
+def test_contributing_lists_every_module():
+    page = (TESTS.parent / "doc" / "contributing.rst").read_text()
+    block = re.search(r"\nWhere things live\n-+\n\n::\n\n((?: .*\n)+)", page)[1]
+    folders = re.split(r"^   (?=\S)", block, flags=re.MULTILINE)[1:]
+    listed = set()
+    for folder in folders:
+        name, text = folder.split(maxsplit=1)
+        items = re.split(r"·|\n", text.replace("a display in each of", "·"))
+        files = {item.split()[0] for item in items if item.strip()}
+        listed |= {f"{name.replace('/', '.')}.{file}" for file in files}
+    existing = {module for module, _ in modules() if not module.endswith("__init__")}
+    assert listed == existing

@@ -16,6 +16,7 @@ from sklearn.neural_network import MLPClassifier
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.neural_network import CNNClassifier
+from sklearn_superior.staged.adapters import find_stages
 
 
 def plain_stopping(estimator, **options):
@@ -91,6 +92,11 @@ ADAPTERS = {
     "SGD": "PartialFitStages",
     "CNN": "CNNStages",
 }
+
+
+def with_stages(estimator, n_stages):
+    """Set the number of stages, whatever the library calls it."""
+    return estimator.set_params(**{find_stages(estimator).budget_name(): n_stages})
 
 
 def count_stages(name, model, n_rows):
@@ -173,6 +179,13 @@ def make_data(kind):
     if kind == "missing":  # class 1 is in the validation part and in y, not in training
         y = np.where(y == 1, 0, y)
     return X, y, X_val, y_val
+
+
+def fit_stopping(estimator, kind="five", **options):
+    """Fit early stopping by PBS with the validation data of `make_data`."""
+    X, y, X_val, y_val = make_data(kind)
+    model = plain_stopping(estimator, **{"n_iter_no_change": 8} | options)
+    return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
 def reference_stages(name, X, y, X_val):

@@ -1,17 +1,10 @@
-"""Kill training at random moments and go on; run as a script by test_checkpoint.py.
-
-Every fit runs in a process forked from this one, which itself never trains: threads
-of the libraries do not survive a fork.
-"""
+"""Kill training at random moments and resume it; run by test_checkpoint.py."""
 
 import json
-import os
 import random
-import signal
 import sys
 import tempfile
 import time
-import warnings
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +12,7 @@ from pathlib import Path
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
 from tests.early_stopping.families import installed, resumable, resumable_data
+from tests.kills import finish, kill, start
 
 
 class Settings:
@@ -30,7 +24,7 @@ def scorer(estimator, X, y):
     return neg_penalized_brier_scorer(estimator, X, y)
 
 
-def train(name, directory, result, pause):
+def train(name, directory, pause):
     Settings.pause = pause
     X, y, X_val, y_val = resumable_data(name)
     options = {
@@ -45,32 +39,11 @@ def train(name, directory, result, pause):
     else:
         model = EarlyStoppingClassifier(model, **options)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    outcome = {
+    return {
         "best": model.best_iteration_,
         "scores": model.validation_scores_.tolist(),
         "proba": model.predict_proba(X_val).tolist(),
     }
-    result.write_text(json.dumps(outcome))
-
-
-def in_child(*args):
-    pid = os.fork()
-    if pid == 0:
-        warnings.simplefilter("ignore")
-        code = 1
-        try:
-            train(*args)
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
-
-
-def finish(*args):
-    _, status = os.waitpid(in_child(*args), 0)
-    if status:
-        raise SystemExit(f"{args[0]}: training failed with status {status}")
-    return json.loads(args[2].read_text())
 
 
 def main(n_kills):
@@ -89,15 +62,18 @@ def main(n_kills):
             name = names[k % len(names)]
             result, directory = folder / f"{k}.json", folder / f"{k}"
             if name not in references:
-                references[name] = finish(name, folder / name, result, 0)
-            pid = in_child(name, directory, result, 0.01)
-            while not (directory / "checkpoint.zip").exists():
-                time.sleep(0.001)
-            time.sleep(random.uniform(0, 0.4))
-            os.kill(pid, signal.SIGKILL)
-            killed = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-            resumed = finish(name, directory, result, 0)
-            outcome.append([name, killed, resumed, references[name]])
+                references[name] = finish(train, result, name, folder / name, 0)
+            pid = start(train, result, name, directory, 0.01)
+            killed = kill(pid, directory / "checkpoint.zip", 0.4)
+            resumed = finish(train, result, name, directory, 0)
+            outcome.append(
+                {
+                    "name": name,
+                    "killed": killed,
+                    "resumed": resumed,
+                    "reference": references[name],
+                }
+            )
     print(json.dumps(outcome))
 
 

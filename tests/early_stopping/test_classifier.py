@@ -28,9 +28,9 @@ from sklearn_superior.metrics import (
     penalized_log_loss,
 )
 from sklearn_superior.model_selection import HBlockSplit
+from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import (
     FAMILIES,
-    NETWORKS,
     count_stages,
     expected_curve,
     make_data,
@@ -403,10 +403,7 @@ def test_logarithms_of_the_probabilities(name):
 def test_model_selection_and_pickle(name):
     X, y, _, _ = make_data("five")
     model = plain_stopping(FAMILIES[name](), n_iter_no_change=3, random_state=0)
-    budget = {"CatBoost": "iterations", "AdaBoost": "n_estimators"}.get(
-        name,
-        "max_iter" if name in ("HistGradientBoosting", *NETWORKS) else "n_estimators",
-    )
+    budget = find_stages(FAMILIES[name]()).budget_name()
     grid = {f"estimator__{budget}": [2, 10], "n_iter_no_change": [2]}
     search = GridSearchCV(model, grid, cv=2, scoring=neg_penalized_brier_scorer)
     search.fit(X, y)

@@ -23,6 +23,7 @@ from tests.early_stopping.families import (
     FAMILIES,
     make_data,
     plain_stopping,
+    with_stages,
 )
 
 # Options of each family; "kind" is the data that they need.
@@ -125,12 +126,7 @@ def train_alone(name, model, n_stages, X, y):
         for _ in range(n_stages):
             model.partial_fit(X, y, classes=np.unique(y))
         return model
-    budget = {
-        "HistGradientBoosting": "max_iter",
-        "CatBoost": "iterations",
-        "CNN": "max_iter",
-    }.get(name, "n_estimators")
-    model.set_params(**{budget: n_stages})
+    with_stages(model, n_stages)
     if name == "CNN":
         model.set_params(early_stopping=False)
     return model.fit(X, y)

@@ -1,17 +1,10 @@
-"""Kill a search at random moments and resume it; run by test_search_store.py.
-
-Every search runs in a process forked from this one, which itself never trains: threads
-of the libraries do not survive a fork.
-"""
+"""Kill a search at random moments and resume it; run by test_store.py."""
 
 import json
-import os
 import random
-import signal
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
 from sklearn.ensemble import GradientBoostingClassifier
@@ -19,6 +12,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
 from tests.early_stopping.families import make_data
+from tests.kills import finish, kill, start
 
 GRID = {"max_depth": [1, 2], "learning_rate": [0.1, 0.3, 0.6]}
 
@@ -43,9 +37,9 @@ def scorer(estimator, X, y):
     return get_scorer("refined_log_loss")(estimator, X, y)
 
 
-def search(directory, result, refit, pause):
+def search(directory, refit, pause):
     Settings.pause = pause
-    Logged.log = result.with_suffix(".log")
+    Logged.log = directory.with_suffix(".log")
     X, y, X_val, _ = make_data("binary")
     found = StagedSearchCV(
         Logged(n_estimators=25, random_state=0),
@@ -58,38 +52,17 @@ def search(directory, result, refit, pause):
         checkpoint_dir=directory,
         resume=True,
     ).fit(X, y)
-    outcome = {
+    return {
         "best": [found.best_params_, found.best_iteration_, found.temperature_],
         "scores": [scores.tolist() for scores in found.stage_scores_],
         "oof": found.oof_proba_.tolist(),
         "proba": found.predict_proba(X_val).tolist(),
     }
-    result.write_text(json.dumps(outcome))
 
 
-def in_child(*args):
-    pid = os.fork()
-    if pid == 0:
-        warnings.simplefilter("ignore")
-        code = 1
-        try:
-            search(*args)
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
-
-
-def finish(*args):
-    _, status = os.waitpid(in_child(*args), 0)
-    if status:
-        raise SystemExit(f"the search failed with status {status}")
-    return json.loads(args[1].read_text())
-
-
-def read_log(result):
+def read_log(directory):
     """Return which candidates were trained on folds, in their order."""
-    lines = result.with_suffix(".log").read_text().splitlines()
+    lines = directory.with_suffix(".log").read_text().splitlines()
     return [tuple(json.loads(line)[:2]) for line in lines if json.loads(line)[2] < 300]
 
 
@@ -103,18 +76,13 @@ def main(n_kills):
             refit = ("all", "folds")[k % 2]
             result, directory = folder / f"{k}.json", folder / f"{k}"
             if refit not in references:
-                other = folder / f"{refit}.json"
-                references[refit] = finish(folder / refit, other, refit, 0)
-            pid = in_child(directory, result, refit, 0.004)
-            while not list(directory.glob("candidate-*.npz")):
-                time.sleep(0.001)
-            time.sleep(random.uniform(0, 1.2))
-            os.kill(pid, signal.SIGKILL)
-            killed = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-            n_before = len(read_log(result))
+                references[refit] = finish(search, result, folder / refit, refit, 0)
+            pid = start(search, result, directory, refit, 0.004)
+            killed = kill(pid, directory / "candidate-*.npz", 1.2)
+            n_before = len(read_log(directory))
             n_finished = len(list(directory.glob("candidate-*.npz")))
-            resumed = finish(directory, result, refit, 0)
-            log = read_log(result)
+            resumed = finish(search, result, directory, refit, 0)
+            log = read_log(directory)
             outcome.append(
                 {
                     "refit": refit,

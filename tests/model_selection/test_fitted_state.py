@@ -16,6 +16,7 @@ from sklearn_superior.early_stopping import EarlyStoppingClassifier, staged_scor
 from sklearn_superior.metrics import fit_temperature
 from sklearn_superior.model_selection import StagedSearchCV
 from tests.early_stopping.families import FAMILIES, make_data
+from tests.model_selection.searches import small
 
 X, y, X_new, y_new = make_data("binary")
 X, y = X[:200], y[:200]
@@ -26,11 +27,6 @@ LABELS = {
     "codes": [0, 1],
 }
 pytestmark = pytest.mark.filterwarnings("ignore:The best .* may give a better model")
-
-
-def small(**options):
-    options = {"n_estimators": 8, "max_depth": 2, "random_state": 0} | options
-    return GradientBoostingClassifier(**options)
 
 
 @pytest.mark.parametrize("other", ["all", "folds", False])

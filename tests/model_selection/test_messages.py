@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -14,14 +13,11 @@ from sklearn_superior.model_selection import (
 )
 from sklearn_superior.neural_network import CNNClassifier
 from tests.early_stopping.families import make_data
+from tests.model_selection.searches import small
 
 X, y, _, _ = make_data("binary")
 X, y = X[:100], y[:100]
 pytestmark = pytest.mark.filterwarnings("ignore:The best .* may give a better model")
-
-
-def small():
-    return GradientBoostingClassifier(n_estimators=3, random_state=0)
 
 
 DOORS = {

@@ -119,6 +119,16 @@ def test_search_is_what_the_library_gives_trained_directly(name, kind):
         assert_allclose(search.predict_proba(X_new), expected, **tolerance)
 
 
+def assert_same_curve(model, X, y, curve, rtol=1e-6):
+    """Check a search against the curve of a library's own, up to its best round."""
+    search = StagedSearchCV(
+        model, scoring="log_loss", cv=CV, n_iter_no_change=7, refit=False
+    ).fit(X, y)
+    assert search.best_iteration_ + 1 == len(curve)
+    own = -search.stage_scores_[0].mean(axis=1)[: len(curve)]
+    assert_allclose(own, curve, rtol=rtol)
+
+
 def test_lightgbm_cv_finds_the_same_round():
     lightgbm = pytest.importorskip("lightgbm")
     X, y = data("five")
@@ -133,17 +143,8 @@ def test_lightgbm_cv_finds_the_same_round():
         folds=folds,
         callbacks=[lightgbm.early_stopping(7, verbose=False)],
     )
-    curve = result["valid multi_logloss-mean"]
-    search = StagedSearchCV(
-        lightgbm.LGBMClassifier(n_estimators=200, **params),
-        scoring="log_loss",
-        cv=folds,
-        n_iter_no_change=7,
-        refit=False,
-    ).fit(X, y)
-    assert search.best_iteration_ + 1 == len(curve)
-    own = -search.stage_scores_[0].mean(axis=1)[: len(curve)]
-    assert_allclose(own, curve, rtol=1e-6)
+    model = lightgbm.LGBMClassifier(n_estimators=200, **params)
+    assert_same_curve(model, X, y, result["valid multi_logloss-mean"])
 
 
 def test_xgboost_cv_finds_the_same_round():
@@ -160,18 +161,10 @@ def test_xgboost_cv_finds_the_same_round():
         metrics="mlogloss",
         early_stopping_rounds=7,
     )["test-mlogloss-mean"].to_numpy()
-    search = StagedSearchCV(
-        xgboost.XGBClassifier(
-            n_estimators=200, max_depth=3, learning_rate=0.3, n_jobs=1, random_state=0
-        ),
-        scoring="log_loss",
-        cv=folds,
-        n_iter_no_change=7,
-        refit=False,
-    ).fit(X, y)
-    assert search.best_iteration_ + 1 == len(curve)
-    own = -search.stage_scores_[0].mean(axis=1)[: len(curve)]
-    assert_allclose(own, curve, rtol=1e-5)
+    model = xgboost.XGBClassifier(
+        n_estimators=200, max_depth=3, learning_rate=0.3, n_jobs=1, random_state=0
+    )
+    assert_same_curve(model, X, y, curve, rtol=1e-5)
 
 
 def test_the_default_chooses_by_the_refined_rule_and_ships_its_temperature():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -15,14 +14,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_superior.model_selection import StagedSearchCV
 from tests.early_stopping.families import FAMILIES, make_data
+from tests.model_selection.searches import small
 
 X, y, _, _ = make_data("binary")
 X, y = X[:120], y[:120]
 pytestmark = pytest.mark.filterwarnings("ignore:The best .* may give a better model")
-
-
-def small(**options):
-    return GradientBoostingClassifier(n_estimators=3, random_state=0, **options)
 
 
 def fit(folder, estimator, X=X, **options):

@@ -1,9 +1,5 @@
 """Finished candidates on disk: whole or not at all, and of this search only."""
 
-import json
-import os
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -20,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.model_selection import _candidates as search_module
-from tests.early_stopping.families import make_data
+from tests.kills import run_script
+from tests.model_selection.searches import data
 
-ROOT = Path(__file__).parents[2]
 CV = StratifiedKFold(3)
 GRID = {"max_depth": [1, 2, 3]}
 
@@ -35,11 +31,6 @@ class WritesAFile:
 
     def __reduce__(self):
         return Path.write_text, (self.path, "owned")
-
-
-def data():
-    X, y, _, _ = make_data("five")
-    return X, y
 
 
 def model(**options):
@@ -229,18 +220,7 @@ def test_folds_that_come_out_otherwise_are_scored_again(tmp_path):
 
 @pytest.mark.parametrize("n_kills", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_searches_resume_to_the_same_result(n_kills):
-    script = Path(__file__).with_name("kill_search.py")
-    run = subprocess.run(
-        [sys.executable, str(script), str(n_kills)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=280,
-    )
-    assert run.returncode == 0, run.stderr
-    outcome = json.loads(run.stdout.splitlines()[-1])
-    assert len(outcome) == n_kills
-    assert sum(kill["killed"] for kill in outcome) >= 0.75 * n_kills
+    outcome = run_script(Path(__file__).with_name("kill_search.py"), n_kills)
     for kill in outcome:
         assert kill["same"], kill
         order = list(dict.fromkeys(map(tuple, kill["before"])))

@@ -12,6 +12,7 @@ from tests.early_stopping.families import (
     FAMILIES,
     make_data,
     plain_stopping,
+    with_stages,
 )
 
 pytest.importorskip("sklearn.callback")  # from 1.9 on
@@ -34,11 +35,7 @@ def make_model(name, **options):
         pytest.importorskip("torch")
         plain = {"scoring": "neg_penalized_brier_score", "calibration": None}
         return FAMILIES["CNN"]().set_params(max_iter=6, **plain | options)
-    inner = FAMILIES[name]()
-    budget = next(
-        b for b in ("iterations", "n_estimators", "max_iter") if b in inner.get_params()
-    )
-    return plain_stopping(inner.set_params(**{budget: 6}), **options)
+    return plain_stopping(with_stages(FAMILIES[name](), 6), **options)
 
 
 class Watcher:

@@ -10,10 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_superior.staged.adapters import find_stages
-from tests.early_stopping.families import (
-    make_data,
-    plain_stopping,
-)
+from tests.early_stopping.families import fit_stopping as fit
+from tests.early_stopping.families import make_data, plain_stopping
 
 catboost = pytest.importorskip("catboost")
 
@@ -22,12 +20,6 @@ def make_model(**params):
     defaults = {"iterations": 25, "depth": 3, "learning_rate": 0.5, "verbose": 0}
     defaults |= {"random_seed": 0, "allow_writing_files": False, "thread_count": 1}
     return catboost.CatBoostClassifier(**defaults | params)
-
-
-def fit(model, kind="five", **options):
-    X, y, X_val, y_val = make_data(kind)
-    model = plain_stopping(model, **{"n_iter_no_change": 6} | options)
-    return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.staged.adapters import find_stages
-from tests.early_stopping.families import (
-    make_data,
-    plain_stopping,
-)
+from tests.early_stopping.families import fit_stopping as fit
+from tests.early_stopping.families import make_data, plain_stopping
 
 lightgbm = pytest.importorskip("lightgbm")
 pytestmark = [
@@ -23,12 +21,6 @@ def make_model(**params):
     defaults = {"n_estimators": 30, "num_leaves": 6, "learning_rate": 0.4}
     defaults |= {"verbose": -1, "n_jobs": 1, "deterministic": True}
     return lightgbm.LGBMClassifier(**defaults | params)
-
-
-def fit(model, kind="five", **options):
-    X, y, X_val, y_val = make_data(kind)
-    model = plain_stopping(model, **{"n_iter_no_change": 8} | options)
-    return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_superior.early_stopping import staged_scores
 from sklearn_superior.staged.adapters import find_stages
-from tests.early_stopping.families import (
-    make_data,
-    plain_stopping,
-)
+from tests.early_stopping.families import fit_stopping as fit
+from tests.early_stopping.families import make_data, plain_stopping
 
 xgboost = pytest.importorskip("xgboost")
 from xgboost.callback import (  # noqa: E402
@@ -26,12 +24,6 @@ from xgboost.callback import (  # noqa: E402
 def make_model(**params):
     defaults = {"n_estimators": 30, "max_depth": 3, "learning_rate": 0.5, "n_jobs": 1}
     return xgboost.XGBClassifier(**defaults | params)
-
-
-def fit(model, kind="five", **options):
-    X, y, X_val, y_val = make_data(kind)
-    model = plain_stopping(model, **{"n_iter_no_change": 8} | options)
-    return model.fit(X, y, X_val=X_val, y_val=y_val)
 
 
 def own_error(y_true, y_proba):
