@@ -1,6 +1,7 @@
 """Jobs in parallel with joblib, and the number of threads they may use."""
 
 import pickle
+import warnings
 from contextlib import contextmanager
 
 from joblib import Parallel, delayed
@@ -9,6 +10,8 @@ from threadpoolctl import threadpool_limits
 
 def in_parallel(function, jobs, *, n_jobs):
     """Yield ``function(*job)`` for each job, in the order in which they finish.
+
+    Closing the generator cancels the jobs that have not finished.
 
     Examples
     --------
@@ -19,7 +22,17 @@ def in_parallel(function, jobs, *, n_jobs):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     except ValueError:  # a backend without generators, such as multiprocessing
         parallel = Parallel(n_jobs=n_jobs)
-    yield from parallel(delayed(function)(*job) for job in jobs)
+    results = parallel(delayed(function)(*job) for job in jobs)
+    try:
+        # Not `yield from`, which would close the results with joblib's warning that
+        # some of them are not used.
+        for result in results:  # noqa: UP028
+            yield result
+    finally:
+        if hasattr(results, "close"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
 
 
 @contextmanager
