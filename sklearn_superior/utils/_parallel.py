@@ -24,15 +24,13 @@ def in_parallel(function, jobs, *, n_jobs):
         parallel = Parallel(n_jobs=n_jobs)
     results = parallel(delayed(function)(*job) for job in jobs)
     try:
-        # Not `yield from`, which would close the results with joblib's warning that
-        # some of them are not used.
-        for result in results:  # noqa: UP028
+        for result in results:  # noqa: UP028 (`yield from` would close them first)
             yield result
-    finally:
-        if hasattr(results, "close"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.close()
+    except GeneratorExit:
+        with warnings.catch_warnings():  # joblib warns of results that are not used
+            warnings.simplefilter("ignore")
+            getattr(results, "close", list)()
+        raise
 
 
 @contextmanager
