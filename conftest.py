@@ -21,9 +21,10 @@ settings.load_profile("default")
 # They need what builds the documentation.
 collect_ignore_glob = ["doc/*.py"]
 
+integrated = "catboost dask keras lightgbm optuna torchmetrics xgboost".split()
 collect_ignore = [
     f"sklearn_superior/integrations/{name}.py"
-    for name in ("catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost")
+    for name in integrated
     if find_spec(name) is None
 ]
 collect_ignore += [
@@ -46,6 +47,8 @@ if find_spec("sklearn.callback") is None:
     ]
 if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback")):
     collect_ignore += ["doc/neighbours.rst"]
+if find_spec("optuna") is None:
+    collect_ignore += ["doc/optuna.rst"]
 if find_spec("torch") is None:
     collect_ignore += [
         "doc/neural_network.rst",

@@ -36,6 +36,7 @@ OPTIONAL = [
     "lightgbm",
     "lightning",
     "matplotlib",
+    "optuna",
     "pandas",
     "polars",
     "pyarrow",

@@ -1,8 +1,16 @@
-"""Metrics for other libraries, each in a module named after the library."""
+"""Metrics and pruning for other libraries, each in a module named after the library."""
 
 from importlib import import_module
 
-__all__ = ["catboost", "dask", "keras", "lightgbm", "torchmetrics", "xgboost"]
+__all__ = [
+    "catboost",
+    "dask",
+    "keras",
+    "lightgbm",
+    "optuna",
+    "torchmetrics",
+    "xgboost",
+]
 
 
 def __getattr__(name):

@@ -1,6 +1,7 @@
 """The candidates of a search: parameters, training, failures, and the final model."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from sklearn_superior.model_selection._folds import train_candidate
+from sklearn_superior.model_selection._folds import Pruning, train_candidate
 from sklearn_superior.model_selection._store import open_store
 from sklearn_superior.staged._scoring import StageScorer
 from sklearn_superior.staged._training import (
@@ -137,7 +138,7 @@ class Finished:
     def index(self):
         """The index of the best candidate, the first one of ties."""
         scores = [-np.inf if c is None else c.score for c in self.candidates]
-        return int(np.argmax(scores))
+        return int(np.nanargmax(scores))  # those that were pruned are NaN
 
     @property
     def best(self):
@@ -169,48 +170,68 @@ def run_search(search, settings, plan, callbacks):
     """
     estimators = [_with_params(search.estimator, params) for params in settings]
     _warn_of_budgets(estimators[0], settings)
-    store, found, errors = open_store(search, settings, plan), {}, {}
+    store, found, pruned, errors = open_store(search, settings, plan), {}, {}, {}
     if store is not None and search.resume:
         for number, params in enumerate(settings):
             if candidate := store.read(params):
                 _add(found, number, candidate)
     todo = [k for k in range(len(settings)) if k not in found]
     try:
-        for number, result in _outcomes(search, todo, estimators, plan):
-            if not isinstance(result, Exception):
-                if store is not None:
-                    store.write(settings[number], result)
-                _add(found, number, result)
-            elif search.error_score == "raise" or len(settings) == 1:
-                raise result
-            else:
-                errors[number] = result
-            callbacks.begin_stage()
-            if callbacks.stage_done() and found:
-                break
+        # Close at once what is still being trained if an error ends the search.
+        with closing(_outcomes(search, todo, estimators, plan)) as outcomes:
+            for number, result in outcomes:
+                if isinstance(result, _PrunerError):
+                    raise result.error
+                if isinstance(result, Exception):
+                    if search.error_score == "raise" or len(settings) == 1:
+                        raise result
+                    errors[number] = result
+                elif result.is_pruned:  # never stored: it is not finished
+                    pruned[number] = result
+                else:
+                    if store is not None:
+                        store.write(settings[number], result)
+                    _add(found, number, result)
+                callbacks.begin_stage()
+                if callbacks.stage_done() and found:
+                    break
     except KeyboardInterrupt:
         if not found:
             raise
+        n_done = len(found) + len(pruned) + len(errors)
         warn(
-            f"The search was interrupted after {len(found) + len(errors)} of "
-            f"{len(settings)} candidates; the best of these is kept."
+            f"The search was interrupted after {n_done} of {len(settings)} candidates; "
+            "the best of these is kept."
         )
     if not found:
-        first = errors[min(errors)]
-        first.add_note(f"All {len(errors)} candidates failed; this was the first one.")
-        raise first
+        _raise_without_candidates(pruned, errors)
     for number in sorted(errors):
         warn(
             f"The candidate {settings[number]} failed. Its score is set to "
             f"{search.error_score}. {describe(errors[number])}",
             FitFailedWarning,
         )
-    kept = sorted(found | errors)  # without those left out by an interrupt
+    results = found | pruned
+    kept = sorted(results | errors)  # without those left out by an interrupt
     return Finished(
         [settings[k] for k in kept],
         [estimators[k] for k in kept],
-        [found.get(k) for k in kept],
+        [results.get(k) for k in kept],
     )
+
+
+def _raise_without_candidates(pruned, errors):
+    """Raise the error of a search without a finished candidate."""
+    first = errors[min(errors)] if errors else None
+    if not pruned:
+        first.add_note(f"All {len(errors)} candidates failed; this was the first one.")
+        raise first
+    n_candidates = len(pruned) + len(errors)
+    failed = f", and the other {len(errors)} failed" if errors else ""
+    raise ValueError(
+        f"There is no best candidate: the 'pruner' gave up {len(pruned)} of "
+        f"{n_candidates} candidates{failed}. It must let at least one of them finish."
+    ) from first
 
 
 def _add(found, number, candidate):
@@ -231,13 +252,13 @@ def _outcomes(search, todo, estimators, plan):
         plan.max_threads = max(1, cpu_count() // (n_at_once * plan.folds_at_once))
     n_jobs = 1 if n_at_once == 1 else search.n_jobs  # a single one stays here
     if not (search.verbose and todo):
-        tasks = [(k, estimators[k], plan) for k in todo]
+        tasks = [(k, estimators[k], plan, search.pruner) for k in todo]
         yield from in_parallel(_try_candidate, tasks, n_jobs=n_jobs)
         return
     n_stages = {k: _count_stages(estimators[k]) for k in todo}
     with _StageMeter(sum(n_stages.values()), task="Searching", unit="stages") as meter:
         observers = (meter,) if n_at_once == 1 else ()
-        tasks = [(k, estimators[k], plan, observers) for k in todo]
+        tasks = [(k, estimators[k], plan, search.pruner, observers) for k in todo]
         for number, result in in_parallel(_try_candidate, tasks, n_jobs=n_jobs):
             # Early stopping saved the rest of the stages.
             meter.advance(n_stages[number] - meter.n_shown)
@@ -267,12 +288,25 @@ def _count_stages(estimator):
         return 1
 
 
-def _try_candidate(number, estimator, plan, observers=()):
+def _try_candidate(number, estimator, plan, pruner, observers=()):
     """Return the number of a candidate, and its result or its error."""
+    pruning = None if pruner is None else Pruning(pruner)
     try:
-        return number, train_candidate(estimator, plan, observers)
+        return number, train_candidate(estimator, plan, observers, pruning)
     except Exception as exc:
+        if pruning is not None and exc is pruning.error:
+            return number, _PrunerError(exc)
         return number, picklable(exc)
+
+
+class _PrunerError:
+    """Carries an exception of the pruner, which is no failure of the candidate."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):  # only in another process it has to be picklable
+        return _PrunerError, (picklable(self.error),)
 
 
 def describe(error):

@@ -5,7 +5,9 @@ from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 
 
-def make_cv_results(settings, candidates, names, n_folds, error_score):
+def make_cv_results(
+    settings, candidates, names, n_folds, error_score, *, has_pruner=False
+):
     """Return `cv_results_`: the scores of each candidate at its chosen stage.
 
     Parameters
@@ -24,6 +26,9 @@ def make_cv_results(settings, candidates, names, n_folds, error_score):
 
     error_score : float
         The score of candidates that failed.
+
+    has_pruner : bool, default=False
+        Whether there is a column that tells which candidates were pruned.
     """
     nan, has_failed = np.full(n_folds, np.nan), [c is None for c in candidates]
     results = {}
@@ -42,7 +47,11 @@ def make_cv_results(settings, candidates, names, n_folds, error_score):
         ("n_iter", [c and len(c.stage_scores) for c in candidates]),
     ):
         column = np.array([value or 0 for value in values])
-        results[name] = MaskedArray(column, has_failed) if any(has_failed) else column
+        mask = [value is None for value in values]
+        results[name] = MaskedArray(column, mask) if any(mask) else column
+    if has_pruner:
+        is_pruned = [c is not None and c.is_pruned for c in candidates]
+        results["pruned"] = np.array(is_pruned)
     return results
 
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_superior.early_stopping import EarlyStopper
 from sklearn_superior.staged._engine import run
+from sklearn_superior.staged._observers import Observer
 from sklearn_superior.staged._scoring import (
     StageScorer,
     best_temperature,
@@ -208,11 +209,11 @@ class Candidate:
     stage_scores : ndarray of shape (n_stages, n_folds)
         Scores of the scorer that chooses.
 
-    best_iteration : int
-        The chosen stage.
+    best_iteration : int or None
+        The chosen stage; None if the candidate was pruned.
 
     test_scores : dict of str to ndarray of shape (n_folds,)
-        Scores of all scorers at the chosen stage.
+        Scores of all scorers at the chosen stage; NaN if the candidate was pruned.
 
     fit_times, score_times : ndarray of shape (n_folds,)
         Seconds.
@@ -222,15 +223,19 @@ class Candidate:
 
     members : list of estimator, default=None
         The fold models.
+
+    is_pruned : bool, default=False
+        Whether the candidate was given up.
     """
 
     stage_scores: np.ndarray
-    best_iteration: int
+    best_iteration: int | None
     test_scores: dict
     fit_times: np.ndarray
     score_times: np.ndarray
     test_proba: list[np.ndarray] | None = None
     members: list[Any] | None = None
+    is_pruned: bool = False
 
     @property
     def score(self):
@@ -238,7 +243,39 @@ class Candidate:
         return np.mean(next(iter(self.test_scores.values())))
 
 
-def train_candidate(estimator, plan, observers=()):
+class Pruning(Observer):
+    """Ask a pruner after each stage whether to give a candidate up.
+
+    Parameters
+    ----------
+    pruner : callable
+        Called with the stage, the mean score and the scores of the folds.
+
+    Attributes
+    ----------
+    is_pruned : bool
+        What the pruner answered last.
+
+    error : Exception or None
+        What it raised instead, which is no failure of the candidate.
+    """
+
+    def __init__(self, pruner):
+        self._pruner, self.is_pruned, self.error = pruner, False, None
+
+    def stage_done(self, result, is_last):
+        """Ask the pruner; return whether to stop."""
+        scores = np.array(result.scores[-1])
+        try:
+            answer = self._pruner(len(result.scores) - 1, float(scores.mean()), scores)
+            self.is_pruned = bool(answer)
+        except Exception as exc:
+            self.error = exc
+            raise
+        return self.is_pruned
+
+
+def train_candidate(estimator, plan, observers=(), pruning=None):
     """Train an estimator on all folds in lockstep until the mean score stops improving.
 
     Parameters
@@ -252,6 +289,9 @@ def train_candidate(estimator, plan, observers=()):
     observers : iterable of object, default=()
         Called after each stage.
 
+    pruning : Pruning, default=None
+        Called after them; may give the candidate up.
+
     Returns
     -------
     candidate : Candidate
@@ -264,10 +304,14 @@ def train_candidate(estimator, plan, observers=()):
         trainings,
         lambda fold, parts: scorers[fold](parts["test"]),
         stopper,
-        observers=observers,
+        observers=observers if pruning is None else (*observers, pruning),
         n_at_once=plan.folds_at_once,
         max_threads=plan.max_threads,
     )
+    if pruning is not None and pruning.is_pruned:
+        nan = dict.fromkeys(plan.scorers, np.full(len(folds), np.nan))
+        times, scores = (result.fit_times, result.score_times), np.array(result.scores)
+        return Candidate(scores, None, nan, *times, is_pruned=True)
     if result.best is None:
         raise ValueError(
             f"No stage has a valid score: the mean scores of all {stopper.n_iter} "

@@ -68,6 +68,7 @@ _OPTIONAL = ("best_estimator_", "estimators_", "refit_time_", "_refit_error")
 _CONSTRAINTS = {
     "scoring": [str, callable, list, tuple, dict, None],
     "refit": [StrOptions({"all", "folds"}), "boolean"],
+    "pruner": [callable, None],
     "error_score": [StrOptions({"raise"}), Real],
 }
 for _name in "n_iter_no_change tol calibration checkpoint_dir resume verbose".split():
@@ -155,6 +156,14 @@ class StagedSearchCV(
         rule that chooses is a refined one, such as the default, ``"temperature"``
         always, and None never. The predicted classes stay the same.
 
+    pruner : callable or None, default=None
+        Called after each stage of a candidate as ``pruner(stage, mean_score,
+        fold_scores)``: the stage counted from 0, the mean over the folds, and the
+        scores of the folds as an array of shape (n_folds,), all by the scorer that
+        chooses. If it returns True, the candidate is given up; an error is raised if
+        none is left. An exception it raises ends the search and is raised as it is. For
+        Optuna, use :func:`sklearn_superior.integrations.optuna.prune`.
+
     n_jobs : int or None, default=None
         Number of candidates to train in parallel with joblib: on a cluster, for
         example, under ``joblib.parallel_config(backend="dask")``. With fewer candidates
@@ -162,7 +171,8 @@ class StagedSearchCV(
 
     checkpoint_dir : str or path, default=None
         Folder for finished candidates: scores and out-of-fold probabilities, but no
-        models. Each file is written completely or not at all.
+        models. Each file is written completely or not at all. Pruned candidates are not
+        written.
 
     resume : bool, default=False
         Use the finished candidates in `checkpoint_dir`; the result is that of an
@@ -213,12 +223,15 @@ class StagedSearchCV(
 
     stage_scores_ : list of ndarray of shape (n_stages, n_folds)
         For each candidate, the scores of all stages and folds by the scorer that
-        chooses; empty for candidates that failed.
+        chooses; up to the last stage of a pruned one, and empty for candidates that
+        failed.
 
     cv_results_ : dict of ndarray
         As in `GridSearchCV`, each candidate at its own best stage, plus
-        ``"best_iteration"`` and ``"n_iter"``. In a data frame, the columns ``["params",
-        "mean_test_score", "best_iteration"]`` make a short table.
+        ``"best_iteration"`` and ``"n_iter"``. With a `pruner` also ``"pruned"``; pruned
+        candidates have NaN scores, the last rank and a masked ``"best_iteration"``. In
+        a data frame, the columns ``["params", "mean_test_score", "best_iteration"]``
+        make a short table.
 
     feature_importances_ : ndarray of shape (n_features,)
         The feature importances of the final model, if it has them; with
@@ -258,6 +271,12 @@ class StagedSearchCV(
     threads. If a fold ends by itself, as AdaBoost does on a perfect fit, its last stage
     stands for the later ones.
 
+    A `pruner` is called in the thread of `fit`, and may remember what it has seen: a
+    stage of 0 is the first of the next candidate. With `n_jobs` and several candidates
+    it must be picklable, and each process has copies of its own, which share nothing.
+    Candidates read from disk are finished, so it is not asked about them, whichever
+    pruner there was then; pruned ones are trained again.
+
     Ctrl-C ends the search after the current stage. Finished candidates are kept, with a
     warning. Before the first one is finished, and while the final model is trained, the
     interrupt is raised; use `checkpoint_dir` to keep finished candidates.
@@ -294,6 +313,7 @@ class StagedSearchCV(
         n_iter_no_change=20,
         tol=0.0,
         calibration="auto",
+        pruner=None,
         n_jobs=None,
         checkpoint_dir=None,
         resume=False,
@@ -308,6 +328,7 @@ class StagedSearchCV(
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.calibration = calibration
+        self.pruner = pruner
         self.n_jobs = n_jobs
         self.checkpoint_dir = checkpoint_dir
         self.resume = resume
@@ -418,7 +439,12 @@ class StagedSearchCV(
         index, best = finished.index, finished.best
         error_score = math.nan if self.error_score == "raise" else self.error_score
         self.cv_results_ = make_cv_results(
-            settings, candidates, names, n_folds, error_score
+            settings,
+            candidates,
+            names,
+            n_folds,
+            error_score,
+            has_pruner=self.pruner is not None,
         )
         self.multimetric_ = len(names) > 1
         self.scorer_ = plan.scorers if self.multimetric_ else plan.scorers[names[0]]

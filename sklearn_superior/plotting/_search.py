@@ -96,7 +96,8 @@ class StagedSearchDisplay:
         results = search.cv_results_
         name = next(iter(search.scorer_)) if search.multimetric_ else "score"
         order = np.argsort(results[f"rank_test_{name}"], kind="stable")
-        drawn = [k for k in order if len(search.stage_scores_[k])][:n_candidates]
+        has_no_choice = np.ma.getmaskarray(results["best_iteration"])
+        drawn = [k for k in order if not has_no_choice[k]][:n_candidates]
         display = cls(
             [search.stage_scores_[k] for k in drawn],
             [int(results["best_iteration"][k]) for k in drawn],

@@ -1,6 +1,7 @@
 """Jobs in parallel with joblib, and the number of threads they may use."""
 
 import pickle
+import warnings
 from contextlib import contextmanager
 
 from joblib import Parallel, delayed
@@ -9,6 +10,8 @@ from threadpoolctl import threadpool_limits
 
 def in_parallel(function, jobs, *, n_jobs):
     """Yield ``function(*job)`` for each job, in the order in which they finish.
+
+    Closing the generator cancels the jobs that have not finished.
 
     Examples
     --------
@@ -19,7 +22,15 @@ def in_parallel(function, jobs, *, n_jobs):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     except ValueError:  # a backend without generators, such as multiprocessing
         parallel = Parallel(n_jobs=n_jobs)
-    yield from parallel(delayed(function)(*job) for job in jobs)
+    results = parallel(delayed(function)(*job) for job in jobs)
+    try:
+        for result in results:  # noqa: UP028 (`yield from` would close them first)
+            yield result
+    except GeneratorExit:
+        with warnings.catch_warnings():  # joblib warns of results that are not used
+            warnings.simplefilter("ignore")
+            getattr(results, "close", list)()
+        raise
 
 
 @contextmanager
