@@ -179,7 +179,7 @@ def column_sums(p_rest, xp, *, squared=False):
         return np.vecdot(forecasts, forecasts if squared else np.ones(len(p_rest)))
     if squared:  # without a temporary array as large as the block
         return np.einsum("ij,ij->j", p_rest, p_rest)
-    return p_rest.sum(axis=0)
+    return np.add.reduce(p_rest)
 
 
 def _brier(p_true, p_rest, eps, xp):
