@@ -227,7 +227,7 @@ class Logs:
 
         It is the one for the samples as they are, without the weights of classes.
         """
-        forecast, start = self._forecast, None
+        forecast, start = self._forecast, 1.0
         step = -(-forecast.n_samples * forecast.n_classes // _MOST_HELD)
         strength = 0.0 if prior_scale is None else 1 / prior_scale**2
         with np.errstate(all="ignore"):
@@ -316,7 +316,7 @@ def _column_products(a, b, xp):
     return xp.sum(a * b, axis=0)
 
 
-def best_inverse(evaluate, strength=0.0, *, sharpen, start=None):
+def best_inverse(evaluate, strength=0.0, *, sharpen, start=1.0):
     """Return the inverse temperature b with the lowest sum of log losses and prior.
 
     Parameters
@@ -331,8 +331,8 @@ def best_inverse(evaluate, strength=0.0, *, sharpen, start=None):
     sharpen : bool
         Whether b may be above 1.
 
-    start : float, default=None
-        The best b for a sample of the data, to start from.
+    start : float, default=1.0
+        The best b for a sample of the data, to start from; 1 if it is not known.
     """
 
     @cache
@@ -343,20 +343,21 @@ def best_inverse(evaluate, strength=0.0, *, sharpen, start=None):
         slope, curvature = b * first + strength * u, b * (first + b * second) + strength
         step = -slope / curvature if curvature > 0 else copysign(inf, -slope)
         # Without a prior Newton's method is better off with b, in which all is convex.
-        if strength == 0 and first < b * second:
+        if strength == 0 < second and first < b * second:
             step = log1p(-first / (b * second))
         return value + strength * u**2 / 2, slope, step
 
-    _, slope, _ = objective(0.0)
+    value, slope, _ = objective(0.0)
     if slope == 0 or (slope < 0 and not sharpen):
         return 1.0
-    if slope < 0 and strength > 0 and start is None:
-        return exp(_best_above(objective, strength))
-    # There is one minimum. Without a prior the sum of the losses is convex in b. With
-    # it, b is below 1: where the sum falls the prior falls, too, and elsewhere both are
-    # convex in u. Of several above 1 the sample has found the best one.
     low, high = (-_LIMIT, 0.0) if slope > 0 else (0.0, _LIMIT)
-    place = 0.0 if start is None else min(max(log(start), low), high)
+    place = min(max(log(start), low), high)
+    # There may be several minima above 1. A good start is close to the best one.
+    if slope < 0 < strength and objective(place)[0] >= value:
+        return exp(_best_above(objective, strength))
+    # Otherwise there is one. Without a prior the sum of the losses is convex in b. With
+    # it, b is below 1: where the sum falls the prior falls, too, and elsewhere both are
+    # convex in u.
     end = None if strength else low if slope > 0 else high
     return exp(_descend(objective, place, low, high, end))
 
