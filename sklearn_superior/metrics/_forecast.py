@@ -72,18 +72,11 @@ class Forecast:
 
     def take(self, rows):
         """Return a slice of the rows."""
-        own, weight = self.sample_weight, self.weight
-        return Forecast(  # not `replace`, which takes several times longer
-            self.xp,
-            self.device,
-            self.dtype,
-            self.proba[rows, ...],
-            self.y_index[rows],
-            self.classes,
-            self.positive,
-            None if own is None else own[rows],
-            None if weight is None else weight[rows],
-        )
+        weights = self.sample_weight, self.weight
+        weights = [None if weight is None else weight[rows] for weight in weights]
+        parts = self.proba[rows, ...], self.y_index[rows], self.classes, self.positive
+        # Not `replace`, which takes several times longer.
+        return Forecast(self.xp, self.device, self.dtype, *parts, *weights)
 
     def columns(self, order="C"):
         """Return a copy of the probabilities, transposed: one row per class.
@@ -107,7 +100,7 @@ class Forecast:
         """Return the values of the true classes."""
         if self.xp is np:
             return columns.ravel("K")[self._positions(columns)]
-        y_index = self.xp.reshape(self.y_index, (1, -1))
+        y_index = self.y_index[None, :]
         return self.xp.take_along_axis(columns, y_index, axis=0)[0, :]
 
     def split(self, columns):
@@ -131,9 +124,9 @@ class Forecast:
 
         To index by these is several times faster than by masks or pairs.
         """
-        of_class, of_row = columns.strides
-        position = np.multiply(self.y_index, of_class // columns.itemsize, dtype=np.intp)
-        position += row_starts(columns.shape[1], of_row // columns.itemsize)
+        size, (of_class, of_row) = columns.itemsize, columns.strides
+        position = np.multiply(self.y_index, of_class // size, dtype=np.intp)
+        position += row_starts(columns.shape[1], of_row // size)
         return position
 
     def class_totals(self):
@@ -295,19 +288,9 @@ def check_forecast(
         y_index = encode_labels(y_true, classes)
         if xp is not np:
             y_index = xp.asarray(y_index.astype(np.int64), device=device)
-    forecast = Forecast(
-        xp,
-        device,
-        dtype,
-        y_proba,
-        y_index,
-        classes,
-        1 if pos_label is None else _check_pos_label(pos_label, classes),
-        sample_weight,
-        sample_weight,
-        n_invalid,
-        label_error,
-    )
+    positive = 1 if pos_label is None else _check_pos_label(pos_label, classes)
+    parts = y_proba, y_index, classes, positive, sample_weight, sample_weight
+    forecast = Forecast(xp, device, dtype, *parts, n_invalid, label_error)
     if class_weight is not None:
         _weigh_classes(forecast, class_weight)
     return forecast
@@ -320,8 +303,6 @@ def check_probabilities(y_proba, xp):
 
 def _read_real(values, name, xp):
     if xp is np:
-        if type(values) is np.ndarray and values.dtype.kind == "f":
-            return values
         return read_numbers(values, name)
     layout = str(getattr(values, "layout", ""))
     if "sparse" in layout:
@@ -512,13 +493,12 @@ def unique_labels(labels, name, *, enough=None):
 def _distinct(piece):
     if piece.dtype.kind in "OT":
         return set(piece.tolist())
-    labels_dtype = piece.dtype
-    if labels_dtype.kind in "iu" and len(piece):
+    if piece.dtype.kind in "iu" and len(piece):
         low, high = int(piece.min()), int(piece.max())
         if high - low < _SMALL_RANGE and high < 2**63:  # faster counted than sorted
-            piece = piece.astype(np.int64, copy=False)
-            counts = np.bincount(piece - low if low else piece)
-            return (np.flatnonzero(counts) + low).astype(labels_dtype)
+            offset = piece.astype(np.int64, copy=False)
+            counts = np.bincount(offset - low if low else offset)
+            return (np.flatnonzero(counts) + low).astype(piece.dtype)
     return np.unique(piece)
 
 

@@ -201,7 +201,7 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
             if samples is not None:
                 samples.append(terms[0] + penalties[0] * terms[1] if ties else terms[0])
     numbers = [*map(sum, zip(*sums, strict=True)), forecast.n_invalid]
-    lows = reduce(xp.minimum, [_vector(values, forecast) for values in lows])
+    lows = reduce(xp.minimum, [_vector(part, forecast) for part in lows])
     if xp is not np:
         numbers = _vector(numbers, forecast)
         if to_host:
@@ -353,15 +353,15 @@ class PreparedLosses:
         self._references = [
             _reference_loss(self._forecast, loss) if loss.d2 else 1.0 for loss in losses
         ]
+        self._shape = self._forecast.n_samples, self._forecast.n_classes
         self._is_first = True
 
     def __call__(self, y_proba):
         """Return the losses of probabilities for the same rows."""
         y_proba = check_probabilities(y_proba, np)
-        shape = (self._forecast.n_samples, self._forecast.n_classes)
-        if y_proba.shape != shape and (*y_proba.shape, 2) != shape:
+        if y_proba.shape != self._shape and (*y_proba.shape, 2) != self._shape:
             raise ValueError(
-                f"y_proba must have the shape {shape}. Got {y_proba.shape}."
+                f"y_proba must have the shape {self._shape}. Got {y_proba.shape}."
             )
         self._forecast.proba = y_proba
         sums = sum_losses(self._forecast, self._losses, checks=self._is_first)

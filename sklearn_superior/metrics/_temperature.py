@@ -18,7 +18,11 @@ from sklearn_superior.metrics._forecast import (
     check_values,
     resolution,
 )
-from sklearn_superior.metrics._rules import PRIOR_SCALE, check_temperature_options
+from sklearn_superior.metrics._rules import (
+    PRIOR_SCALE,
+    check_temperature_options,
+    column_sums,
+)
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     array_namespace,
@@ -245,11 +249,11 @@ class Logs:
         total = np.add.reduce if xp is np else xp.sum  # faster than np.sum
         for block, logs, log_true in self._blocks():
             power = self._power(inverse, logs)
-            whole = total(power, axis=0)
+            whole = column_sums(power, xp)
             power *= logs
-            mean = total(power, axis=0)
+            mean = column_sums(power, xp)
             mean /= whole
-            square = _column_products(power, logs, xp)
+            square = column_sums(power, xp, logs)
             square /= whole
             square -= mean * mean
             mean -= log_true
@@ -307,13 +311,6 @@ class Logs:
                 logs = xp.log(xp.clip(logs, eps, None))
             logs -= xp.max(logs, axis=0)
             yield block, logs, block.of_true(logs)
-
-
-def _column_products(a, b, xp):
-    """Sum the products of two arrays over the classes."""
-    if xp is np:  # without a temporary array
-        return np.einsum("ij,ij->j", a, b)
-    return xp.sum(a * b, axis=0)
 
 
 def best_inverse(evaluate, strength=0.0, *, sharpen, start=1.0):
