@@ -60,6 +60,8 @@ _HOST_ROWS = 1 << 14
 _MANY_CLASSES = 32
 # The `lows` of a forecast with nothing to complain about.
 _VALID = (0.0, -1.0, 0.0, 0.0)
+# What NumPy's min, max and sum call in the end, after a while if there are few rows.
+_REDUCTIONS = np.minimum.reduce, np.maximum.reduce, np.add.reduce
 
 
 @dataclass(slots=True)
@@ -147,11 +149,8 @@ def _reference_loss(forecast, loss):
             "frequencies are then a perfect forecast."
         )
     # One row for each class, which weighs as much as the class occurs.
-    reference = check_forecast(
-        np.arange(len(frequency)),
-        np.broadcast_to(frequency, (len(frequency),) * 2),
-        sample_weight=frequency,
-    )
+    y_true, y_proba = np.arange(len(frequency)), np.tile(frequency, (len(frequency), 1))
+    reference = check_forecast(y_true, y_proba, frequency)
     sums = sum_losses(reference, [loss])
     return sums.loss / sums.weight
 
@@ -222,9 +221,7 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
 def _sum_block(block, rules, ties, checks, sums, lows):
     """Append the numbers of a block to two lists; return the terms of its rows."""
     xp, proba, weight = block.xp, block.proba, block.weight
-    least, most, total = xp.min, xp.max, xp.sum
-    if xp is np:  # what these call in the end, which takes time
-        least, most, total = np.minimum.reduce, np.maximum.reduce, np.add.reduce
+    least, most, total = _REDUCTIONS if xp is np else (xp.min, xp.max, xp.sum)
     eps, tolerance = resolution(proba.dtype, xp)
     if checks:  # first, so that what follows finds the rows in the cache
         low = least(proba, axis=None)
@@ -342,13 +339,9 @@ class PreparedLosses:
         self, losses, y_true, *, labels, sample_weight=None, class_weight=None
     ):
         self._losses = losses
-        self._forecast = check_forecast(
-            y_true,
-            np.broadcast_to(1 / len(labels), (len(y_true), len(labels))),
-            sample_weight=sample_weight,
-            labels=labels,
-            class_weight=class_weight,
-        )
+        y_proba = np.broadcast_to(1 / len(labels), (len(y_true), len(labels)))
+        inputs = y_true, y_proba, sample_weight, labels
+        self._forecast = check_forecast(*inputs, class_weight=class_weight)
         self._weight = self._forecast.check_values()
         self._references = [
             _reference_loss(self._forecast, loss) if loss.d2 else 1.0 for loss in losses
