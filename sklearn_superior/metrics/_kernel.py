@@ -251,7 +251,7 @@ def _sum_block(block, rules, ties, checks, sums, lows):
             elif off > tolerance:
                 minus_off = -off
         else:
-            minus_high = -most(proba)
+            minus_high = -as_dtype(most(proba), block.dtype, xp)  # may be unsigned
         if weight is not None:
             low_weight = least(weight)
         lows.append([low, minus_high, minus_off, low_weight])
