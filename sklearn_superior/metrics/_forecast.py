@@ -529,7 +529,8 @@ def encode_labels(y_true, classes):
         is_large = y_true.dtype.kind == "u" and y_true.dtype.itemsize == 8
         if high - low + 1 == len(classes) and not is_large:
             encode = _offset_encoder
-            if low == 0 and y_true.dtype != bool:
+            fit_dtype = high < 1 << (8 * y_true.itemsize - 1)
+            if low == 0 and fit_dtype and y_true.dtype != bool:
                 # As unsigned numbers those below 0 are large, so one pass finds all.
                 unsigned = y_true.view(y_true.dtype.str.replace("i", "u"))
                 if unsigned.max() > high:
