@@ -127,14 +127,9 @@ class ScorerCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
             )
         y_proba = self._predict()
         if self._score is None:
-            self._score = StageScorer(
-                self.scorer,
-                np.arange(y_proba.shape[1]),
-                self.X_val,
-                self.y_val,
-                with_mean_one(self.sample_weight),
-                name="scorer",
-            )
+            classes, weight = np.arange(y_proba.shape[1]), self.sample_weight
+            inputs = classes, self.X_val, self.y_val, with_mean_one(weight)
+            self._score = StageScorer(self.scorer, *inputs, name="scorer")
         logs[self.name] = self._score(y_proba)
 
     def _check_rows(self, what, rows):

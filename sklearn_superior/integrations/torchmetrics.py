@@ -56,13 +56,9 @@ class _PenalizedLoss(torchmetrics.Metric):  # type: ignore[name-defined]
             sample_weight = _check_rows("sample_weight", sample_weight, preds)
         if len(preds) == 0:
             return
-        forecast = check_forecast(
-            target,
-            preds,
-            sample_weight=sample_weight,
-            labels=np.arange(n_classes),
-            namespace=(namespace_of(preds), preds.device),
-        )
+        inputs = target, preds, sample_weight, np.arange(n_classes)
+        namespace = namespace_of(preds), preds.device
+        forecast = check_forecast(*inputs, namespace=namespace)
         losses = [check_options(RULES[self._rule], **self._options)]
         batch = sum_losses(forecast, losses, to_host=False)
         one = torch.ones_like(batch.lows[:1])

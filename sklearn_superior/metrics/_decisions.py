@@ -242,8 +242,7 @@ def _as_columns(y_proba):
 
 
 def _two_by_two(costs):
-    missing = {"false_positive", "false_negative"} - costs.keys()
-    if missing:
+    if not {"false_positive", "false_negative"} <= costs.keys():
         raise ValueError(
             "The 'cost_matrix' parameter must give the costs of false_positive and "
             f"false_negative. Got {sorted(costs)}."

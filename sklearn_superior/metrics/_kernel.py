@@ -14,6 +14,7 @@ Other folders of the package may import the names in `__all__`.
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from sklearn_superior.metrics._forecast import (
     check_values,
     encode_labels,
     resolution,
+    row_starts,
     unique_labels,
     warn_of_column_order,
 )
@@ -57,7 +59,9 @@ _HOST_ROWS = 1 << 14
 # once. With this number or more, operations along the rows are as fast.
 _MANY_CLASSES = 32
 # The `lows` of a forecast with nothing to complain about.
-_VALID = np.array([0.0, -1.0, 0.0, 0.0])
+_VALID = (0.0, -1.0, 0.0, 0.0)
+# What NumPy's min, max and sum call in the end, after a while if there are few rows.
+_REDUCTIONS = np.minimum.reduce, np.maximum.reduce, np.add.reduce
 
 
 @dataclass(slots=True)
@@ -82,7 +86,7 @@ class LossSums:
     """
 
     sums: Any
-    lows: Any = field(default_factory=_VALID.copy)
+    lows: Any = field(default_factory=lambda: np.array(_VALID))
 
     @property
     def losses(self):
@@ -145,11 +149,8 @@ def _reference_loss(forecast, loss):
             "frequencies are then a perfect forecast."
         )
     # One row for each class, which weighs as much as the class occurs.
-    reference = check_forecast(
-        np.arange(len(frequency)),
-        np.broadcast_to(frequency, (len(frequency),) * 2),
-        sample_weight=frequency,
-    )
+    y_true, y_proba = np.arange(len(frequency)), np.tile(frequency, (len(frequency), 1))
+    reference = check_forecast(y_true, y_proba, frequency)
     sums = sum_losses(reference, [loss])
     return sums.loss / sums.weight
 
@@ -183,26 +184,30 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     """
     xp, n_classes = forecast.xp, forecast.n_classes
     # What the losses are sums of: scores of rules, and shares of wrong predictions.
-    penalties = [loss.rule.penalty(loss.penalty, n_classes) for loss in losses]
-    rules = {loss.rule.name: loss.rule for loss in losses if not loss.temperature}
-    pairs = zip(losses, penalties, strict=True)
-    ties = dict.fromkeys(loss.ties for loss, penalty in pairs if penalty)
-    sums = None if rules or ties or checks else LossSums(np.array([1.0, 0.0]))
+    rules, ties, penalties, refined = {}, {}, [], []
+    for loss in losses:
+        penalties.append(loss.rule.penalty(loss.penalty, n_classes))
+        if penalties[-1]:
+            ties[loss.ties] = None
+        if loss.temperature:
+            refined.append(loss)
+        else:
+            rules[loss.rule.name] = loss.rule
+    sums, lows = [] if rules or ties or checks else [[1.0]], [] if checks else [_VALID]
     with np.errstate(all="ignore"):  # invalid values are reported by `LossSums.check`
-        for block in forecast.blocks(_block_rows(forecast)) if sums is None else ():
-            part, terms = _sum_block(block, rules.values(), ties, checks)
-            sums = part if sums is None else sums + part
+        for block in () if sums else forecast.blocks(_block_rows(forecast)):
+            terms = _sum_block(block, rules.values(), ties, checks, sums, lows)
             if samples is not None:
                 samples.append(terms[0] + penalties[0] * terms[1] if ties else terms[0])
-    numbers, lows = sums.sums, sums.lows
+    numbers = [*map(sum, zip(*sums, strict=True)), forecast.n_invalid]
+    lows = reduce(xp.minimum, [_vector(part, forecast) for part in lows])
     if xp is not np:
-        n_invalid = _vector([forecast.n_invalid], forecast)
-        numbers = xp.concat([numbers[:-1], n_invalid])
+        numbers = _vector(numbers, forecast)
         if to_host:
             on_host = to_numpy(xp.concat([numbers, lows]), xp)
             numbers, lows = on_host[:-4], on_host[-4:]
     totals = dict(zip([*rules, *ties], numbers[:-2], strict=True))
-    totals |= _sum_refined(forecast, losses)
+    totals |= _sum_refined(forecast, refined) if refined else {}
     finished = []
     for loss, penalty in zip(losses, penalties, strict=True):
         name = loss.rule.name
@@ -213,52 +218,68 @@ def sum_losses(forecast, losses, *, samples=None, checks=True, to_host=True):
     return LossSums(np.array(finished) if to_host else xp.stack(finished), lows)
 
 
-def _sum_block(block, rules, ties, checks):
-    """Return the sums of a block, and the terms of its rows that they are sums of."""
+def _sum_block(block, rules, ties, checks, sums, lows):
+    """Append the numbers of a block to two lists; return the terms of its rows."""
     xp, proba, weight = block.xp, block.proba, block.weight
+    least, most, total = _REDUCTIONS if xp is np else (xp.min, xp.max, xp.sum)
     eps, tolerance = resolution(proba.dtype, xp)
     if checks:  # first, so that what follows finds the rows in the cache
-        low, high = xp.min(proba), xp.max(proba)
+        low = least(proba, axis=None)
     order = "C" if block.n_classes < _MANY_CLASSES else "F"
     p_true, p_rest = block.split(block.columns(order))
     terms = [rule.score(p_true, p_rest, eps, xp) for rule in rules]
+    if ties or checks:
+        top_rest = _top(p_rest, xp)
     if ties:
-        terms += _wrong(p_true, p_rest, block.y_index, ties, xp)
-    sums = []
+        terms += _wrong(p_true, p_rest, top_rest, block.y_index, ties, xp)
+    numbers = []
     for term in terms:
         term = term if weight is None else term * weight
         is_count = xp is np and term.dtype == bool  # of which this is the fastest sum
-        sums.append(np.count_nonzero(term) if is_count else xp.sum(term))
-    sums.append(float(p_true.shape[0]) if weight is None else xp.sum(weight))
-    lows = _VALID.tolist()
+        numbers.append(np.count_nonzero(term) if is_count else total(term))
+    numbers.append(float(p_true.shape[0]) if weight is None else total(weight))
+    sums.append(numbers)
     if checks:
-        lows[:2] = low, -high
+        _, minus_high, minus_off, low_weight = _VALID
         if proba.ndim == 2:
-            row_sum = column_sums(p_rest, xp) + p_true
-            off = xp.maximum(1 - xp.min(row_sum), xp.max(row_sum) - 1)
-            lows[2] = xp.where(off > tolerance, -off, 0 * off)
+            minus_high = -xp.maximum(most(top_rest), most(p_true))
+            row_sum = column_sums(p_rest, xp)
+            row_sum += p_true
+            off = xp.maximum(1 - least(row_sum), most(row_sum) - 1)
+            if xp is not np:
+                minus_off = xp.where(off > tolerance, -off, 0 * off)
+            elif off > tolerance:
+                minus_off = -off
+        else:
+            minus_high = -as_dtype(most(proba), block.dtype, xp)  # may be unsigned
         if weight is not None:
-            lows[3] = xp.min(weight)
-    sums, lows = _vector([*sums, 0.0], block), _vector(lows, block)
-    return LossSums(sums, lows), terms
+            low_weight = least(weight)
+        lows.append([low, minus_high, minus_off, low_weight])
+    return terms
 
 
 def _vector(values, forecast):
     """Return a few numbers as an array, on the device of a forecast."""
-    xp, kind = forecast.xp, {"dtype": forecast.dtype, "device": forecast.device}
+    xp = forecast.xp
     if xp is np:
-        return np.array(values, dtype=np.float64)
+        return np.array(values)
+    kind = {"dtype": forecast.dtype, "device": forecast.device}
     return xp.stack([xp.asarray(value, **kind) for value in values])
 
 
-def _wrong(p_true, p_rest, y_index, ties, xp):
+def _top(p_rest, xp):
+    """Return the highest of the other probabilities of each row."""
+    if xp is not np:
+        return xp.max(p_rest, axis=0)
+    if p_rest.flags.c_contiguous:
+        return np.maximum.reduce(p_rest)
+    # The same, but faster along rows.
+    starts = row_starts(p_rest.shape[1], len(p_rest))
+    return np.maximum.reduceat(p_rest.ravel("K"), starts)
+
+
+def _wrong(p_true, p_rest, top_rest, y_index, ties, xp):
     """Return the shares of the penalty of each row, for each way to count ties."""
-    if xp is np and p_rest.flags.f_contiguous and len(p_rest) > 1:
-        # The same as p_rest.max(axis=0), but faster along rows.
-        starts = np.arange(0, p_rest.size, len(p_rest))
-        top_rest = np.maximum.reduceat(p_rest.ravel("K"), starts)
-    else:
-        top_rest = xp.max(p_rest, axis=0)
     is_beaten, is_tied = p_true < top_rest, p_true == top_rest
     if xp is np and not is_tied.any():
         return [is_beaten] * len(ties)
@@ -290,9 +311,9 @@ def _block_rows(forecast):
 
 def _sum_refined(forecast, losses):
     """Sum the scores after the best temperatures, by rule and kind of temperature."""
-    rules = {loss.rule.name: loss.rule for loss in losses if loss.temperature}
+    rules = {loss.rule.name: loss.rule for loss in losses}
     logs, totals = Logs(forecast), {}
-    for kind in {loss.temperature for loss in losses if loss.temperature}:
+    for kind in {loss.temperature for loss in losses}:
         scores = logs.sum_scores(logs.best_inverse(*kind), rules.values())
         totals |= {(name, kind): total for name, total in scores.items()}
     return totals
@@ -318,26 +339,22 @@ class PreparedLosses:
         self, losses, y_true, *, labels, sample_weight=None, class_weight=None
     ):
         self._losses = losses
-        self._forecast = check_forecast(
-            y_true,
-            np.broadcast_to(1 / len(labels), (len(y_true), len(labels))),
-            sample_weight=sample_weight,
-            labels=labels,
-            class_weight=class_weight,
-        )
+        y_proba = np.broadcast_to(1 / len(labels), (len(y_true), len(labels)))
+        inputs = y_true, y_proba, sample_weight, labels
+        self._forecast = check_forecast(*inputs, class_weight=class_weight)
         self._weight = self._forecast.check_values()
         self._references = [
             _reference_loss(self._forecast, loss) if loss.d2 else 1.0 for loss in losses
         ]
+        self._shape = self._forecast.n_samples, self._forecast.n_classes
         self._is_first = True
 
     def __call__(self, y_proba):
         """Return the losses of probabilities for the same rows."""
         y_proba = check_probabilities(y_proba, np)
-        shape = (self._forecast.n_samples, self._forecast.n_classes)
-        if y_proba.shape != shape and (*y_proba.shape, 2) != shape:
+        if y_proba.shape != self._shape and (*y_proba.shape, 2) != self._shape:
             raise ValueError(
-                f"y_proba must have the shape {shape}. Got {y_proba.shape}."
+                f"y_proba must have the shape {self._shape}. Got {y_proba.shape}."
             )
         self._forecast.proba = y_proba
         sums = sum_losses(self._forecast, self._losses, checks=self._is_first)

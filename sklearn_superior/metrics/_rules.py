@@ -170,20 +170,20 @@ def _check_bool(value, name):
     return bool(value)
 
 
-def column_sums(p_rest, xp, *, squared=False):
-    """Sum the probabilities of each forecast, or their squares."""
+def column_sums(columns, xp, factors=None):
+    """Sum each column, or its products with those of an array of the same layout."""
     if xp is not np:
-        return xp.sum(p_rest * p_rest if squared else p_rest, axis=0)
-    if p_rest.flags.f_contiguous:  # each forecast is contiguous in memory
-        forecasts = p_rest.T
-        return np.vecdot(forecasts, forecasts if squared else np.ones(len(p_rest)))
-    if squared:  # without a temporary array as large as the block
-        return np.einsum("ij,ij->j", p_rest, p_rest)
-    return p_rest.sum(axis=0)
+        return xp.sum(columns if factors is None else columns * factors, axis=0)
+    if columns.flags.f_contiguous:  # each column is contiguous in memory
+        factors = np.ones(len(columns)) if factors is None else factors.T
+        return np.vecdot(columns.T, factors)
+    if factors is None:
+        return np.add.reduce(columns)
+    return np.einsum("ij,ij->j", columns, factors)  # without a temporary array
 
 
 def _brier(p_true, p_rest, eps, xp):
-    return (1 - p_true) ** 2 + column_sums(p_rest, xp, squared=True)
+    return (1 - p_true) ** 2 + column_sums(p_rest, xp, p_rest)
 
 
 def _log(p_true, p_rest, eps, xp):
@@ -193,7 +193,7 @@ def _log(p_true, p_rest, eps, xp):
 def _spherical(p_true, p_rest, eps, xp):
     # 1 - p / |q|, rewritten without the cancellation: r / (|q| (|q| + p)) with
     # r = |q|^2 - p^2. A forecast of zeros gives its true class nothing: loss 1.
-    rest = column_sums(p_rest, xp, squared=True)
+    rest = column_sums(p_rest, xp, p_rest)
     norm = xp.sqrt(p_true * p_true + rest)
     return xp.where(norm > 0, rest / (norm * (norm + p_true)), 1.0)
 

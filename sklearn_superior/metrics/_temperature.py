@@ -6,7 +6,7 @@ again in each step of the search.
 """
 
 from functools import cache
-from math import exp, log
+from math import copysign, exp, inf, log, log1p
 from numbers import Real
 
 import numpy as np
@@ -18,7 +18,11 @@ from sklearn_superior.metrics._forecast import (
     check_values,
     resolution,
 )
-from sklearn_superior.metrics._rules import PRIOR_SCALE, check_temperature_options
+from sklearn_superior.metrics._rules import (
+    PRIOR_SCALE,
+    check_temperature_options,
+    column_sums,
+)
 from sklearn_superior.utils._sklearn_compat import (
     Interval,
     array_namespace,
@@ -229,11 +233,11 @@ class Logs:
         """
         forecast, start = self._forecast, 1.0
         step = -(-forecast.n_samples * forecast.n_classes // _MOST_HELD)
-        if step > 1:  # many rows: start from the best one for some of them
-            some = Logs(forecast.take(slice(None, None, step)))
-            start = some.best_inverse(prior_scale, sharpen)
         strength = 0.0 if prior_scale is None else 1 / prior_scale**2
         with np.errstate(all="ignore"):
+            if step > 1:  # many rows: start from the best one for some of them
+                some = Logs(forecast.take(slice(None, None, step)))
+                start = best_inverse(some.evaluate, strength / step, sharpen=sharpen)
             return best_inverse(self.evaluate, strength, sharpen=sharpen, start=start)
 
     def evaluate(self, inverse):
@@ -242,21 +246,22 @@ class Logs:
         Its first and second derivative are returned as well.
         """
         xp, sums = self._forecast.xp, [0.0, 0.0, 0.0]
+        total = np.add.reduce if xp is np else xp.sum  # faster than np.sum
         for block, logs, log_true in self._blocks():
             power = self._power(inverse, logs)
-            total = xp.sum(power, axis=0)
+            whole = column_sums(power, xp)
             power *= logs
-            mean = xp.sum(power, axis=0)
-            mean /= total
-            power *= logs
-            square = xp.sum(power, axis=0)
-            square /= total
+            mean = column_sums(power, xp)
+            mean /= whole
+            square = column_sums(power, xp, logs)
+            square /= whole
             square -= mean * mean
-            rows = [xp.log(total) - inverse * log_true, mean - log_true, square]
+            mean -= log_true
+            rows = [xp.log(whole) - inverse * log_true, mean, square]
             weight = block.sample_weight
             for k, row in enumerate(rows):
-                sums[k] += xp.sum(row) if weight is None else row @ weight
-        return [float(total) for total in sums]
+                sums[k] += total(row) if weight is None else row @ weight
+        return [float(value) for value in sums]
 
     def _power(self, inverse, logs):
         if self._forecast.xp is not np:
@@ -299,10 +304,13 @@ class Logs:
         size = _HOST_BLOCK if xp is np else _DEVICE_BLOCK
         eps, _ = resolution(self._forecast.proba.dtype, xp)
         for block in self._forecast.blocks(max(size // n_classes, 64)):
-            logs = xp.log(xp.clip(block.columns(), eps, None))
+            logs = block.columns()
+            if xp is np:
+                logs = np.log(np.maximum(logs, eps, out=logs), out=logs)
+            else:
+                logs = xp.log(xp.clip(logs, eps, None))
             logs -= xp.max(logs, axis=0)
-            y_index = xp.reshape(block.y_index, (1, -1))
-            yield block, logs, xp.take_along_axis(logs, y_index, axis=0)[0, :]
+            yield block, logs, block.of_true(logs)
 
 
 def best_inverse(evaluate, strength=0.0, *, sharpen, start=1.0):
@@ -321,31 +329,34 @@ def best_inverse(evaluate, strength=0.0, *, sharpen, start=1.0):
         Whether b may be above 1.
 
     start : float, default=1.0
-        A first guess.
+        The best b for a sample of the data, to start from; 1 if it is not known.
     """
 
     @cache
     def objective(u):
-        """Return value, slope and curvature at the logarithm of b."""
+        """Return value, slope and Newton step at the logarithm u of b."""
         b = exp(u)
         value, first, second = evaluate(b)
         slope, curvature = b * first + strength * u, b * (first + b * second) + strength
-        return value + strength * u**2 / 2, slope, curvature
+        step = -slope / curvature if curvature > 0 else copysign(inf, -slope)
+        # Without a prior Newton's method is better off with b, in which all is convex.
+        if strength == 0 < second and first < b * second:
+            step = log1p(-first / (b * second))
+        return value + strength * u**2 / 2, slope, step
 
-    _, slope, _ = objective(0.0)
+    value, slope, _ = objective(0.0)
     if slope == 0 or (slope < 0 and not sharpen):
         return 1.0
-    if slope < 0 and strength > 0:
+    low, high = (-_LIMIT, 0.0) if slope > 0 else (0.0, _LIMIT)
+    place = min(max(log(start), low), high)
+    # There may be several minima above 1. A good start is close to the best one.
+    if slope < 0 < strength and objective(place)[0] >= value:
         return exp(_best_above(objective, strength))
-    # There is one minimum. Without a prior the sum of the losses is convex in b. With
+    # Otherwise there is one. Without a prior the sum of the losses is convex in b. With
     # it, b is below 1: where the sum falls the prior falls, too, and elsewhere both are
     # convex in u.
-    low, high = (-_LIMIT, 0.0) if slope > 0 else (0.0, _LIMIT)
-    end = low if slope > 0 else high
-    # The sum may fall all the way, and so far out that nothing changes any more.
-    if strength == 0 and objective(end)[1] * slope >= 0:
-        return exp(end)
-    return exp(_descend(objective, min(max(log(start), low), high), low, high))
+    end = None if strength else low if slope > 0 else high
+    return exp(_descend(objective, place, low, high, end))
 
 
 def _best_above(objective, strength):
@@ -362,7 +373,7 @@ def _best_above(objective, strength):
         values.append(value)
         if slope >= strength * place or strength * place**2 / 2 > min(values):
             break
-    around = [np.inf, *values, np.inf]
+    around = [inf, *values, inf]
     minima = [
         _descend(objective, place, places[max(k - 1, 0)], [*places, place][k + 1])
         for k, place in enumerate(places)
@@ -373,16 +384,23 @@ def _best_above(objective, strength):
     return min(minima, key=lambda place: objective(place)[0])
 
 
-def _descend(objective, place, low, high):
-    """Return the minimum in an interval, by Newton steps that stay between bounds."""
+def _descend(objective, place, low, high, end=None):
+    """Return the minimum in an interval, by Newton steps that stay between bounds.
+
+    The objective may fall all the way to the bound `end`, or so far that nothing
+    changes any more. If the steps lead there, it is tried.
+    """
     last = 0.0
-    for _ in range(_MAX_STEPS):
-        _, slope, curvature = objective(place)
+    for n_steps in range(_MAX_STEPS):
+        _, slope, step = objective(place)
         if slope == 0:
             break
         low, high = (place, high) if slope < 0 else (low, place)
-        step = -slope / curvature if curvature > 0 else np.inf
         is_newton = low < place + step < high
+        if end == (high if slope < 0 else low) and (n_steps > 7 or not is_newton):
+            if objective(end)[1] * slope >= 0:
+                return end
+            end = None
         step = step if is_newton else (low + high) / 2 - place
         place += step
         # Newton's method squares the error, so two steps foretell the next one.

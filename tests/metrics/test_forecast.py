@@ -641,3 +641,11 @@ def test_one_class_and_another_declared():
     model = DummyClassifier().fit(X[50:100], y[50:100])
     scorer = get_scorer("brier", labels=[0])
     assert scorer(model, X[50:100], y[50:100]) == 0
+
+
+def test_a_column_of_booleans_or_unsigned_integers_is_checked():
+    column = np.array([0, 1], dtype=np.uint8)
+    assert penalized_brier_score_loss([0, 1], column) == 0
+    assert penalized_brier_score_loss([0, 1], column.astype(bool)) == 0
+    with pytest.raises(ValueError, match="values from 0.0 to 200.0"):
+        penalized_brier_score_loss([0, 1], 200 * column)
