@@ -69,7 +69,7 @@ class XGBoostStages(Checkpointed, Stages):
         own = self._own_callbacks()
         model = copy_with(
             self.estimator,
-            callbacks=[_AfterRound(self, X_val, on_stage, own), *own],
+            callbacks=[_AfterRound(self, X_val, on_stage, own)],
             early_stopping_rounds=None,
             eval_metric=None,
             n_estimators=self.n_stages - self.n_done,
@@ -159,23 +159,38 @@ class XGBoostStages(Checkpointed, Stages):
 
 
 class _AfterRound(TrainingCallback):
-    """Reports each round; comes before the user's callbacks, which may stop as well."""
+    """Reports each round, and calls the user's callbacks.
+
+    It is the only one that XGBoost knows: older versions call callbacks in any order,
+    and none after one that stops, which could hide a round.
+    """
 
     def __init__(self, stages, X_val, on_stage, own):
         super().__init__()
         self.stages, self.X_val, self.on_stage = stages, X_val, on_stage
         self.own, self.data = own, None
 
+    def before_training(self, model):
+        for callback in self.own:
+            model = callback.before_training(model)
+        return model
+
+    def after_training(self, model):
+        for callback in self.own:
+            model = callback.after_training(model)
+        return model
+
+    def before_iteration(self, *args):
+        return any([callback.before_iteration(*args) for callback in self.own])
+
     def after_iteration(self, model, *args):
         if self.data is None:
             self.data = self.stages._to_matrix(self.X_val, model)
         self.stages._booster = model
+        stops = [callback.after_iteration(model, *args) for callback in self.own]
         # XGBoost caches the predictions of this matrix: only the new round is added.
-        stop = bool(self.on_stage(two_columns(model.predict(self.data))))
-        # XGBoost does not call the callbacks after one that stops.
-        for callback in self.own if stop else ():
-            callback.after_iteration(model, *args)
-        return stop
+        stops.append(self.on_stage(two_columns(model.predict(self.data))))
+        return any(stops)
 
 
 def _first_rounds(booster, n_rounds):

@@ -259,9 +259,9 @@ class StopsAt(TrainingCallback):
 
 @pytest.mark.parametrize("last", [0, 3])
 def test_a_callback_that_stops_does_not_hide_its_round(last):
-    model = fit(make_model(callbacks=[Recorder(), StopsAt(last)]), n_iter_no_change=50)
+    model = fit(make_model(callbacks=[StopsAt(last), Recorder()]), n_iter_no_change=50)
     assert model.n_iter_ == last + 1
-    assert model.estimator_.callbacks[0].n_rounds == last + 1
+    assert model.estimator_.callbacks[1].n_rounds == last + 1
 
 
 @pytest.mark.parametrize(
