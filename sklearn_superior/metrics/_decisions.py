@@ -31,7 +31,7 @@ def bayes_decision(y_proba, cost_matrix):
     With the cost :math:`C_{jk}` of decision :math:`k` when :math:`j` is the true class,
     the Bayes decision of a forecast :math:`q` is
 
-    .. math:: \mathrm{arg\,min}_k \sum_j q_j C_{jk}
+    .. math:: \arg\min_k \sum_j q_j C_{jk}
 
     Parameters
     ----------
