@@ -405,7 +405,7 @@ def warn_of_scores(scores, best, stages, patience):
         if n_since:
             place = f"number {best + 1} of {n_stages}, shortly before the budget ended"
         warn(
-            f"The best {unit} is {place}. A larger {stages.budget_name()} may give a "
-            "better model.",
+            f"The best {unit} is {place}. A larger value of {stages.budget_name()} may "
+            "give a better model.",
             ConvergenceWarning,
         )

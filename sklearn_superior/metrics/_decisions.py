@@ -61,7 +61,8 @@ def bayes_decision(y_proba, cost_matrix):
     index and the decisions as columns, or a dict of dicts
     ``{class: {decision: cost}}``. For two classes, ``{"false_positive": 1,
     "false_negative": 20}`` is enough, to which the costs of ``"true_positive"`` and
-    ``"true_negative"`` can be added. The positive class is the greater one.
+    ``"true_negative"`` can be added. The positive class is the greater one, such as 1
+    or True; for classes with names, use a data frame or dict of dicts.
 
     Adding a constant to a row of `cost_matrix` changes no decision. Expected costs are
     computed after subtracting the maximum of each row. With costs of 0 on the diagonal
@@ -200,7 +201,7 @@ def read_costs(cost_matrix, classes=None):
     rows = decisions = None
     if isinstance(cost_matrix, Mapping):
         if cost_matrix and cost_matrix.keys() <= set(_TWO_BY_TWO):
-            cost_matrix = _two_by_two(cost_matrix)
+            cost_matrix = _two_by_two(cost_matrix, classes)
         else:
             cost_matrix, rows, decisions = _from_dicts(cost_matrix)
     elif hasattr(cost_matrix, "columns"):
@@ -241,7 +242,15 @@ def _as_columns(y_proba):
     return y_proba
 
 
-def _two_by_two(costs):
+def _two_by_two(costs, classes):
+    """Return the costs of two classes, the greater of which is the positive one."""
+    if classes is not None and (len(classes) != 2 or classes.dtype.kind not in "biuf"):
+        # Which of two names is the positive class would be a guess.
+        raise ValueError(
+            "The 'cost_matrix' parameter must have the form {class: {decision: cost}} "
+            "unless there are two classes that are numbers or booleans. Got "
+            f"{costs} for the classes {classes.tolist()}."
+        )
     if not {"false_positive", "false_negative"} <= costs.keys():
         raise ValueError(
             "The 'cost_matrix' parameter must give the costs of false_positive and "

@@ -132,6 +132,8 @@ class BayesDecisionClassifier(
                 "The 'estimator' parameter must be a classifier with predict_proba. "
                 f"Got {self.estimator!r}."
             )
+        if self.cost_matrix is not None:
+            read_costs(self.cost_matrix)  # raise an error now, not after training
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
         estimator = clone(self.estimator).fit(X, y, **params)

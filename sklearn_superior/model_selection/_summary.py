@@ -424,4 +424,4 @@ def _recommend(best, rules, better, worse):
     keep = "the default, scoring=None" if defaults else best
     if worse:
         return f"No rule is better than the baseline: keep {keep}."
-    return f"No rule can be told from the baseline: keep {keep}."
+    return f"No rule can be told apart from the baseline: keep {keep}."

@@ -146,7 +146,7 @@ def test_a_best_stage_at_the_end_of_the_budget_warns():
     X, y, _, _ = make_data("five")
     inner = HistGradientBoostingClassifier(max_iter=3, learning_rate=0.03)
     model = plain_stopping(inner, scoring="log_loss", random_state=0)
-    message = "The best stage is the last of 3: .* A larger max_iter may give a better"
+    message = "The best stage is the last of 3: .* A larger value of max_iter may"
     with pytest.warns(ConvergenceWarning, match=message):
         model.fit(X, y)
 
@@ -178,7 +178,7 @@ def test_a_best_stage_near_the_end_of_the_budget_warns(best, n_stages, patience,
     (warning,) = caught
     assert warning.category is ConvergenceWarning
     assert f"The best stage {warns}" in str(warning.message)
-    assert "A larger max_iter may give a better model" in str(warning.message)
+    assert "A larger value of max_iter may give a better model" in str(warning.message)
 
 
 def test_training_that_ended_before_its_budget_does_not_warn():

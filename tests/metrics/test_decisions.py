@@ -239,3 +239,13 @@ def test_polars_frames_have_no_index():
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match="pandas data frame.*Got a polars"):
         bayes_decision([0.2], polars.DataFrame({"a": [0, 1], "b": [1, 0]}))
+
+
+def test_which_of_two_names_is_positive_is_not_guessed():
+    costs = {"false_positive": 1, "false_negative": 20}
+    with pytest.raises(ValueError, match=r"classes \['cancer', 'healthy'\]"):
+        decision_cost(["cancer", "healthy"], [0.2, 0.7], cost_matrix=costs)
+    with pytest.raises(ValueError, match=r"two classes.*classes \[0, 1, 2\]"):
+        decision_cost([0, 1, 2], np.eye(3), cost_matrix=costs)
+    booleans = decision_cost([False, True], [0.2, 0.7], cost_matrix=costs)
+    assert booleans == decision_cost([0, 1], [0.2, 0.7], cost_matrix=costs)

@@ -163,3 +163,13 @@ def test_classes_in_another_order():
     expected.fit(X3, Y3), model.fit(X3, Y3)
     assert_array_equal(model.predict(X3), expected.predict(X3))
     assert model.score(X3, Y3) == expected.score(X3, Y3)
+
+
+def test_bad_costs_are_found_before_training():
+    class Slow(LogisticRegression):
+        def fit(self, X, y):
+            raise AssertionError("it was trained")
+
+    for costs in ([[0, np.nan], [1, 0]], {"fp": 1, "fn": 20}, 20):
+        with pytest.raises((ValueError, TypeError), match="cost_matrix"):
+            BayesDecisionClassifier(Slow(), costs).fit(X2, Y2)

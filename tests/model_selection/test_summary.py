@@ -170,7 +170,7 @@ def test_what_is_undecided_is_called_so():
     ]
     assert lines[3:] == [
         f"Undecided: second -0.0040 (adjusted p {p_value:.3f}, mean stage 1.0).",
-        "No rule can be told from the baseline: keep first.",
+        "No rule can be told apart from the baseline: keep first.",
     ]
 
 
@@ -189,7 +189,7 @@ def test_the_default_is_kept_if_it_was_compared(name):
     undecided = with_default([0.1, -0.1, 0.05, -0.08, 0.01], rules, name)
     *_, last = str(undecided).splitlines()
     assert last == (
-        "No rule can be told from the baseline: keep the default, scoring=None."
+        "No rule can be told apart from the baseline: keep the default, scoring=None."
     )
     worse = with_default([-0.1, -0.11, -0.1], rules, name)
     *_, second, _, last = str(worse).splitlines()
@@ -237,7 +237,7 @@ def test_p_values_are_adjusted_for_the_number_of_rules():
     assert second.startswith(f"Undecided: second +0.0960 (adjusted p {3 * p_value:.3f}")
     assert third == "No difference: third (mean stage 2.0)."
     assert fourth.startswith("Undecided: fourth -0.0960")
-    assert keep == "No rule can be told from the baseline: keep first."
+    assert keep == "No rule can be told apart from the baseline: keep first."
 
 
 @pytest.mark.parametrize("n_folds", [1, 2])

@@ -122,7 +122,7 @@ def test_labels_that_catboost_takes_for_one_are_refused():
 def test_importances_and_the_name_of_the_budget():
     X, y, X_val, y_val = make_data("five")
     inner = make_model().set_params(iterations=3, learning_rate=0.03)
-    with pytest.warns(ConvergenceWarning, match="A larger iterations may give"):
+    with pytest.warns(ConvergenceWarning, match="A larger value of iterations may"):
         model = plain_stopping(inner, scoring="log_loss").fit(
             X, y, X_val=X_val, y_val=y_val
         )
