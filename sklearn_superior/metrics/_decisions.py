@@ -10,7 +10,11 @@ from sklearn_superior.metrics._forecast import (
     check_values,
 )
 from sklearn_superior.utils._arrays import read_numbers
-from sklearn_superior.utils._sklearn_compat import array_namespace, to_numpy
+from sklearn_superior.utils._sklearn_compat import (
+    array_namespace,
+    to_numpy,
+    widest_float,
+)
 from sklearn_superior.utils._warnings import warn
 
 __all__ = [
@@ -200,7 +204,8 @@ def read_costs(cost_matrix, classes=None):
     """
     rows = decisions = None
     if isinstance(cost_matrix, Mapping):
-        if cost_matrix and cost_matrix.keys() <= set(_TWO_BY_TWO):
+        are_rows = any(isinstance(row, Mapping) for row in cost_matrix.values())
+        if cost_matrix and cost_matrix.keys() <= set(_TWO_BY_TWO) and not are_rows:
             cost_matrix = _two_by_two(cost_matrix, classes)
         else:
             cost_matrix, rows, decisions = _from_dicts(cost_matrix)
@@ -234,8 +239,11 @@ def read_costs(cost_matrix, classes=None):
 
 def _as_columns(y_proba):
     """Return probabilities with a column for each class, as a NumPy array."""
-    xp, _ = array_namespace(y_proba)
-    y_proba = to_numpy(check_probabilities(y_proba, xp), xp).astype(np.float64)
+    xp, device = array_namespace(y_proba)
+    y_proba = check_probabilities(y_proba, xp)
+    if xp is not np:  # NumPy has no bfloat16
+        y_proba = to_numpy(xp.astype(y_proba, widest_float(xp, device)), xp)
+    y_proba = y_proba.astype(np.float64)
     check_values(float(y_proba.min()), -float(y_proba.max()))
     if y_proba.ndim == 1:
         y_proba = np.column_stack([1 - y_proba, y_proba])

@@ -208,6 +208,16 @@ class _PenalizedScorer(ProbabilityScorer):
         return scores
 
 
+def _cost_of_scored(y_true, y_proba, *, labels=None, pos_label=None, **options):
+    """Evaluate `decision_cost` of probabilities or, as some tools pass, of labels."""
+    if pos_label is None and np.ndim(y_proba) == 1:
+        labels, y_proba = _as_certain(y_true, y_proba, labels)
+    return decision_cost(y_true, y_proba, labels=labels, **options)
+
+
+_cost_of_scored.__name__ = "decision_cost"  # in the repr of the scorer
+
+
 class _DecisionScorer(ClassifierScorer):
     """Scorer of the cost of decisions."""
 
@@ -353,7 +363,7 @@ def get_scorer(name, **options):
                 f" Got {sorted(options)}."
             )
         read_costs(options["cost_matrix"])
-        return _DecisionScorer(decision_cost, -1, options, "predict_proba")
+        return _DecisionScorer(_cost_of_scored, -1, options, "predict_proba")
     if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
         scorer = _make_scorer(SCORERS.get(name, name), **options)
         allowed = scorer.score_function.options

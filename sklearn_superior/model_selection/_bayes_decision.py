@@ -15,12 +15,8 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_superior.metrics._decisions import (
-    bayes_decision,
-    decision_cost,
-    expected_costs,
-    read_costs,
-)
+from sklearn_superior.metrics import bayes_decision, get_scorer
+from sklearn_superior.metrics._decisions import expected_costs, read_costs
 from sklearn_superior.utils._probabilistic import WrapperMixin
 
 
@@ -132,6 +128,12 @@ class BayesDecisionClassifier(
                 "The 'estimator' parameter must be a classifier with predict_proba. "
                 f"Got {self.estimator!r}."
             )
+        shape = getattr(y, "shape", ())
+        if len(shape) > 1 and shape[1] > 1:
+            raise ValueError(
+                "y must have one output: the costs are those of one decision. Got "
+                f"shape {shape}."
+            )
         if self.cost_matrix is not None:
             read_costs(self.cost_matrix)  # raise an error now, not after training
         if get_config()["enable_metadata_routing"]:
@@ -145,29 +147,51 @@ class BayesDecisionClassifier(
     def _check_costs(self, classes):
         """Return costs and names of the decisions, for the classes of the estimator."""
         classes = np.asarray(classes)
+        if len(classes) < 2:
+            raise ValueError(
+                "y must have at least two classes to decide between. Got the class "
+                f"{classes.tolist()}."
+            )
         if self.cost_matrix is None:
             costs, names = 1.0 - np.eye(len(classes)), None
         else:
             costs, names = read_costs(self.cost_matrix, np.sort(classes))
             costs = costs[np.argsort(np.argsort(classes))]
-        if self.decisions is not None and names not in (None, list(self.decisions)):
-            raise ValueError(
-                "The 'decisions' parameter must be None if cost_matrix names its "
-                f"columns, {names}. Got {self.decisions!r}."
-            )
-        names = names if self.decisions is None else list(self.decisions)
-        if names is None:
-            names = np.sort(classes).tolist()
+        if self.decisions is not None:
+            given = self._check_decisions()
+            if names not in (None, given):
+                raise ValueError(
+                    "The 'decisions' parameter must be None if cost_matrix names its "
+                    f"columns, {names}. Got {given}."
+                )
+            names = given
+        names = np.sort(classes).tolist() if names is None else names
         if len(names) != costs.shape[1] or len(set(names)) < len(names):
             raise ValueError(
                 "The 'decisions' parameter must have a name for each of the "
-                f"{costs.shape[1]} columns of cost_matrix, all different. Got {names}."
+                f"{costs.shape[1]} columns of cost_matrix, all different, such as "
+                f"[0, 1, 'refer']. Got {names}."
             )
         if set(names) <= set(classes.tolist()):
             return costs, np.array(names, dtype=classes.dtype)
-        # NumPy would turn numbers beside text into text.
-        is_mixed = len({type(name) for name in names}) > 1
-        return costs, np.array(names, dtype=object if is_mixed else None)
+        if {type(name) for name in names} in ({str}, {int}):
+            return costs, np.array(names)
+        decisions = np.empty(len(names), dtype=object)  # NumPy would make text of them
+        for k, name in enumerate(names):
+            decisions[k] = name
+        return costs, decisions
+
+    def _check_decisions(self):
+        """Return the names of the decisions as a list."""
+        try:
+            names = list(self.decisions)
+            hash(tuple(names))
+        except TypeError as exc:
+            raise TypeError(
+                "The 'decisions' parameter must be a list of names. Got "
+                f"{self.decisions!r}."
+            ) from exc
+        return names
 
     @property
     def classes_(self):
@@ -240,13 +264,11 @@ class BayesDecisionClassifier(
         -------
         score : float
         """
-        return -decision_cost(
-            y,
-            self.predict_proba(X)[:, np.argsort(self.classes_)],
-            cost_matrix=self.cost_matrix_[np.argsort(self.classes_)],
-            labels=np.sort(self.classes_),
-            sample_weight=sample_weight,
-        )
+        costs = self.cost_matrix
+        if costs is None:
+            costs = 1.0 - np.eye(len(np.union1d(self.classes_, y)))
+        scorer = get_scorer("neg_decision_cost", cost_matrix=costs)
+        return scorer(self, X, y, sample_weight=sample_weight)
 
     def get_metadata_routing(self):
         """Return the metadata that the classifier has requested.
@@ -256,6 +278,8 @@ class BayesDecisionClassifier(
         routing : MetadataRouter
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add(
-            estimator=self.estimator, method_mapping=mapping
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=mapping)
         )

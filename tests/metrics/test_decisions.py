@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+)
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_superior.metrics import bayes_decision, decision_cost, get_scorer
@@ -249,3 +254,20 @@ def test_which_of_two_names_is_positive_is_not_guessed():
         decision_cost([0, 1, 2], np.eye(3), cost_matrix=costs)
     booleans = decision_cost([False, True], [0.2, 0.7], cost_matrix=costs)
     assert booleans == decision_cost([0, 1], [0.2, 0.7], cost_matrix=costs)
+
+
+def test_classes_with_the_names_of_cells():
+    costs = {
+        "true_positive": {"escalate": 0, "drop": 9},
+        "false_positive": {"escalate": 1, "drop": 0},
+    }
+    assert bayes_decision([[0.5, 0.5], [0.95, 0.05]], costs).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("labels", [(-1, 1), (1, 2), ("a", "b")])
+def test_the_scorer_takes_predicted_labels(labels):
+    X, y = CANCER
+    y = np.array(labels)[y]
+    scorer = get_scorer("neg_decision_cost", cost_matrix=[[0, 1], [5, 0]])
+    tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=scorer, cv=3)
+    assert set(tuned.fit(X, y).predict(X)) == set(labels)

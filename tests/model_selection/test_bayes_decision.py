@@ -10,10 +10,16 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_superior.metrics import bayes_decision, decision_cost
@@ -173,3 +179,49 @@ def test_bad_costs_are_found_before_training():
     for costs in ([[0, np.nan], [1, 0]], {"fp": 1, "fn": 20}, 20):
         with pytest.raises((ValueError, TypeError), match="cost_matrix"):
             BayesDecisionClassifier(Slow(), costs).fit(X2, Y2)
+
+
+def test_weights_are_requested_for_the_score():
+    weight = np.where(Y2 == 1, 1.0, 0.01)
+    scores = {}
+    with sklearn.config_context(enable_metadata_routing=True):
+        for requested in (True, False):
+            inner = LogisticRegression(C=1e-6, max_iter=5000)
+            inner.set_fit_request(sample_weight=True)
+            model = BayesDecisionClassifier(inner, None)
+            model.set_score_request(sample_weight=requested)
+            result = cross_validate(model, X2, Y2, params={"sample_weight": weight})
+            scores[requested] = result["test_score"]
+    assert not np.allclose(scores[True], scores[False])
+
+
+def test_a_class_that_was_never_seen_costs_what_its_row_says():
+    names = {k: dict(enumerate(row)) for k, row in enumerate(ORDINAL)}
+    with pytest.warns(UserWarning, match="not in the data"):
+        model = BayesDecisionClassifier(linear(), names).fit(X3[:100], Y3[:100])
+    with pytest.warns(UserWarning, match="never seen"):
+        score = model.score(X3[100:], Y3[100:])
+    assert score == -np.mean(np.array(ORDINAL)[2, model.predict(X3[100:])])
+
+
+def test_names_of_decisions_that_are_tuples():
+    names = [("a", 1), ("b", 2)]
+    costs = [[0, 1], [1, 0], [1, 1]]
+    model = BayesDecisionClassifier(linear(), costs, decisions=names).fit(X3, Y3)
+    assert set(model.predict(X3)) == set(names)
+
+
+@pytest.mark.parametrize("decisions", [5, [["a"], ["b"], ["c"]]])
+def test_decisions_must_be_names(decisions):
+    with pytest.raises(
+        TypeError, match="'decisions' parameter must be a list of names"
+    ):
+        BayesDecisionClassifier(linear(), ORDINAL, decisions=decisions).fit(X3, Y3)
+
+
+def test_several_outputs_and_a_single_class():
+    model = BayesDecisionClassifier(DecisionTreeClassifier(), None)
+    with pytest.raises(ValueError, match="y must have one output"):
+        model.fit(X3, np.column_stack([Y3, Y3]))
+    with pytest.raises(ValueError, match=r"at least two classes.*Got the class \[0\]"):
+        model.fit(X3[:50], Y3[:50])
