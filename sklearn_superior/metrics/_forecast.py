@@ -447,7 +447,8 @@ def _weigh_classes(forecast, class_weight):
         if unknown:
             raise ValueError(
                 "The keys of class_weight must be among the classes "
-                f"{shown(forecast.classes)}. Got {unknown}."
+                f"{shown(forecast.classes)}. Got {unknown}. If a fold may lack a "
+                "class, declare all with get_scorer(name, labels=...)."
             )
         of_class = np.array([float(class_weight.get(label, 1)) for label in known])
     of_class = xp.asarray(of_class, dtype=forecast.dtype, device=forecast.device)

@@ -487,7 +487,8 @@ class StagedSearchCV(
     @property
     def feature_importances_(self):
         """The feature importances of the final model, if it has them."""
-        check_is_fitted(self, "best_estimator_")
+        check_is_fitted(self, "cv_results_")
+        _has_model(self)
         return importances_of(self.best_estimator_)
 
     @available_if(_has_model)

@@ -5,8 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from sklearn_superior.model_selection import StagedSearchCV
 from tests.model_selection.searches import CV, data, small
@@ -123,3 +124,13 @@ def test_a_class_without_weight_in_training_says_nothing_of_the_temperature():
         warnings.simplefilter("ignore")
         search = StagedSearchCV(inner, cv=folds).fit(X, y, sample_weight=weight)
     assert 0.2 < search.temperature_ < 5
+
+
+def test_importances_without_a_model_say_why():
+    X, y = load_wine(return_X_y=True)
+    booster = GradientBoostingClassifier(n_estimators=2)
+    search = StagedSearchCV(booster, cv=3, refit=False)
+    with pytest.warns(ConvergenceWarning):
+        search.fit(X, y)
+    with pytest.raises(AttributeError, match="because of refit=False"):
+        search.feature_importances_  # noqa: B018
