@@ -1,5 +1,7 @@
 """A classifier that decides at the least expected cost."""
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn import get_config
 from sklearn.base import (
@@ -140,6 +142,8 @@ class BayesDecisionClassifier(
             params = process_routing(self, "fit", **params).estimator.fit
         estimator = clone(self.estimator).fit(X, y, **params)
         self.cost_matrix_, self.decisions_ = self._check_costs(estimator.classes_)
+        # With the names of rows, so that `score` finds that of a class never seen.
+        self._costs = deepcopy(self.cost_matrix)
         self._remember_features(X, y)
         self.estimator_ = estimator
         return self
@@ -264,7 +268,8 @@ class BayesDecisionClassifier(
         -------
         score : float
         """
-        costs = self.cost_matrix
+        check_is_fitted(self, "estimator_")
+        costs = self._costs
         if costs is None:
             costs = 1.0 - np.eye(len(np.union1d(self.classes_, y)))
         scorer = get_scorer("neg_decision_cost", cost_matrix=costs)

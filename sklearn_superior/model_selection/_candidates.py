@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_superior.model_selection._folds import Pruning, train_candidate
 from sklearn_superior.model_selection._store import open_store
+from sklearn_superior.staged._observers import Observer
 from sklearn_superior.staged._scoring import StageScorer
 from sklearn_superior.staged._training import (
     Training,
@@ -266,13 +267,10 @@ def _outcomes(search, todo, estimators, plan):
             yield number, result
 
 
-class _StageMeter(Meter):
+class _StageMeter(Observer, Meter):
     """Also shows the stages of a candidate that is trained in this process."""
 
     n_shown = 0
-
-    def begin_stage(self):
-        """Do nothing."""
 
     def stage_done(self, *_):
         """Show the current stage."""

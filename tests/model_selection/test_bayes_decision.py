@@ -225,3 +225,11 @@ def test_several_outputs_and_a_single_class():
         model.fit(X3, np.column_stack([Y3, Y3]))
     with pytest.raises(ValueError, match=r"at least two classes.*Got the class \[0\]"):
         model.fit(X3[:50], Y3[:50])
+
+
+def test_costs_that_are_set_after_fit_wait_for_the_next_one():
+    model = BayesDecisionClassifier(linear(), COSTS).fit(X2, Y2)
+    score, decisions = model.score(X2, Y2), model.predict(X2)
+    model.set_params(cost_matrix=None)
+    assert model.score(X2, Y2) == score
+    assert_array_equal(model.predict(X2), decisions)
