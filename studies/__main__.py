@@ -15,6 +15,7 @@ STUDIES = {
     "procedures": "studies.procedures",
     "small": "studies.small.validation",
     "racing": "studies.small.racing",
+    "paper_walk": "studies.small.paper_walk",
     "search_table": "studies.small.search_table",
     "decisions": "studies.small.decisions",
 }
