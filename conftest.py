@@ -49,6 +49,8 @@ if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback
     collect_ignore += ["doc/neighbours.rst"]
 if find_spec("optuna") is None:
     collect_ignore += ["doc/optuna.rst"]
+if find_spec("safetensors") is None:
+    collect_ignore += ["doc/neural_network.rst"]
 if find_spec("torch") is None:
     collect_ignore += [
         "doc/neural_network.rst",

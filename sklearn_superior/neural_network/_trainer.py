@@ -1,15 +1,13 @@
 """The training loop in torch.
 
-Data lives on the device, or is sent there batch by batch if it does not fit. Nothing is
-read back before the end of an epoch, so that a GPU never waits for Python.
+Nothing is read back before the end of an epoch, so that a GPU never waits for Python.
 """
 
-from collections import defaultdict
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from threading import Lock, current_thread, main_thread
+from threading import Lock
 
 import joblib
 import numpy as np
@@ -18,75 +16,22 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from torch.nn import functional as F
 
+from sklearn_superior.neural_network._devices import (
+    find_device,
+    iterate_batches,
+    iterate_rows,
+    own_settings,
+    place,
+    use_threads,
+)
 from sklearn_superior.neural_network._module import SeededDropout, make_cnn
-from sklearn_superior.utils._parallel import limit_threads
+from sklearn_superior.neural_network._optimizers import Updates
 from sklearn_superior.utils._warnings import warn
 
 # Input values that are predicted at once: bounds the memory, and fits into the caches.
 _EVALUATION_SIZE = 2**17
-_SMALL = 2**24  # bytes of windows that are encoded once, instead of in every epoch
 
 _generator_lock = Lock()
-
-
-# Devices, threads and settings of torch
-
-
-def find_device(device, *, or_cpu=False):
-    """Return the torch device named `device`, or raise if it is not available.
-
-    ``"auto"`` is the first available of cuda, mps and cpu. With `or_cpu`, the CPU takes
-    the place of an unavailable device.
-    """
-    counts = {
-        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
-        "mps": int(torch.backends.mps.is_available()),
-        "cpu": 1,
-    }
-    present = [kind for kind, count in counts.items() if count]
-    with suppress(RuntimeError, TypeError):  # of names that torch does not know
-        found = torch.device(present[0] if device == "auto" else device)
-        if (found.index or 0) < counts.get(found.type, 0):
-            return found
-        if or_cpu:
-            return torch.device("cpu")
-    raise ValueError(
-        f"The 'device' parameter must be 'auto' or an available device: {present}. "
-        f"Got {device!r}."
-    )
-
-
-@contextmanager
-def use_threads(n_jobs):
-    """Limit torch's threads in this context, for the calling thread only."""
-    n_threads = min(joblib.effective_n_jobs(n_jobs), torch.get_num_threads())
-    if current_thread() is not main_thread():  # other threads are likely busy, too
-        n_threads = 1
-    with limit_threads(n_threads):
-        yield
-
-
-@contextmanager
-def own_settings(device):
-    """Override what the user may have set for the code around a fit or a prediction.
-
-    These are the modes for gradients and mixed precision, the default device, and the
-    treatment of denormal numbers.
-    """
-    with ExitStack() as stack:
-        stack.enter_context(torch.inference_mode(False))
-        stack.enter_context(torch.enable_grad())
-        for kind in {"cpu", device.type}:
-            if torch.amp.is_autocast_available(kind):
-                stack.enter_context(torch.autocast(kind, enabled=False))
-        if torch.get_default_device().type not in ("cpu", device.type):
-            stack.enter_context(torch.device(device))
-        # A confident network produces denormal numbers. A CPU is so slow with them that
-        # an epoch can take twice as long; round them to zero instead.
-        flushed = bool(np.float32(2e-38) * np.float32(0.1) == 0)
-        stack.callback(torch.set_flush_denormal, flushed)
-        torch.set_flush_denormal(True)
-        yield
 
 
 # From the parameters of a classifier to its network and its probabilities
@@ -195,8 +140,8 @@ def forward(module, X, device):
         module.eval()
         return torch.cat(
             [
-                _at_least_single(module(_send(X[start : start + n_rows], device)))
-                for start in range(0, len(X), n_rows)
+                _at_least_single(module(batch))
+                for batch in iterate_rows(X, n_rows, device)
             ]
         )
 
@@ -206,7 +151,7 @@ def _at_least_single(logits):
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
-# Losses and optimizers
+# Losses
 
 
 def brier_loss(logits, y):
@@ -218,115 +163,7 @@ def brier_loss(logits, y):
 
 LOSSES = {"brier": brier_loss, "log_loss": partial(F.cross_entropy, reduction="none")}
 
-_BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
-
-
-class NAdam(torch.optim.Adam):
-    r"""NAdam by the fused kernel of Adam.
-
-    NAdam steps along :math:`a g + b m_t`, where :math:`g` is the gradient and
-    :math:`m_t = \beta_1 m_{t-1} + (1 - \beta_1) g` the first moment. Both are
-    combinations of :math:`m_{t-1}` and :math:`g`. So Adam, given another
-    :math:`\beta_1` and another learning rate, takes that very step, and its first
-    moment is :math:`m_t` after a small correction towards the gradient.
-
-    A step reads and writes every weight, its gradient and two moments, which takes
-    longer than the gradients of a small batch. torch has a fused kernel for Adam but
-    none for NAdam. On a CPU, a step of the network of the paper takes a seventh of the
-    time of torch's NAdam.
-    """
-
-    def __init__(self, params, lr, **rest):
-        super().__init__(params, lr=lr, betas=(_BETA, 0.999), **rest)
-        self._lr, self._n_steps, self._mu_products = lr, {}, [1.0]
-
-    def load_state_dict(self, state_dict):
-        """Load the moments, and the number of steps of each parameter."""
-        super().load_state_dict(state_dict)
-        self._n_steps = {p: int(own["step"]) for p, own in self.state.items()}
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        """Take a step."""
-        # A step depends on the number of steps before it, and a parameter without a
-        # gradient makes none. Usually all parameters have made the same number of
-        # steps, and a single kernel updates them.
-        by_n_steps = defaultdict(list)
-        (group,) = self.param_groups
-        params = group["params"]
-        for p in params:
-            if p.grad is not None:
-                self._n_steps[p] = self._n_steps.get(p, 0) + 1
-                by_n_steps[self._n_steps[p]].append(p)
-        try:
-            for n_steps, alike in by_n_steps.items():
-                group["params"] = alike
-                correction = self._pose_as_adam(group, n_steps)
-                super().step()
-                moments = [self.state[p]["exp_avg"] for p in alike]
-                # A private name, because the public way is a kernel per tensor.
-                torch._foreach_lerp_(moments, [p.grad for p in alike], correction)
-        finally:
-            group["params"] = params
-
-    def _pose_as_adam(self, group, t):
-        """Set Adam's parameters for step t; return the correction of the moment."""
-        products = self._mu_products
-        while len(products) <= t:
-            products.append(products[-1] * _momentum(len(products)))
-        mu_next = _momentum(t + 1)
-        on_gradient = self._lr * (1 - _momentum(t)) / (1 - products[t])
-        on_moment = self._lr * mu_next / (1 - products[t] * mu_next)
-        size = on_gradient + on_moment
-        adam_beta = _BETA * on_moment / size
-        group["betas"] = (adam_beta, group["betas"][1])
-        group["lr"] = size * (1 - adam_beta**t)
-        return 1 - _BETA / adam_beta
-
-
-def _momentum(t):
-    return _BETA * (1 - 0.5 * 0.96 ** (t * _MOMENTUM_DECAY))
-
-
-_OPTIMIZERS = {"adam": torch.optim.Adam, "nadam": NAdam, "sgd": torch.optim.SGD}
-
-
-def make_optimizer(name, params, learning_rate):
-    """Make an optimizer by its name, with the fused kernel if there is one."""
-    params = list(params)
-    if not any(p.requires_grad for p in params):
-        frozen = "no parameters" if not params else "frozen parameters only"
-        raise ValueError(
-            f"The network must have parameters to train, but it has {frozen}: see the "
-            "'module' parameter and requires_grad."
-        )
-    fused = all(p.device.type in ("cpu", "cuda", "mps") for p in params)
-    return _OPTIMIZERS[name](params, lr=float(learning_rate), fused=fused)
-
-
 # The loop
-
-
-def iterate_batches(data, order, batch_size, device):
-    """Yield the rows of the data in the given order, in batches of equal size.
-
-    Unless `batch_size` is 1, no batch has a single row, for which batch normalisation
-    has no variance.
-    """
-    n_batches = -(-len(order) // batch_size)
-    if batch_size > 1:
-        n_batches = max(1, min(n_batches, len(order) // 2))
-    home = getattr(data[0], "device", torch.device("cpu"))
-    for rows in order.to(home, non_blocking=True).tensor_split(n_batches):
-        yield [None if part is None else _send(part[rows], device) for part in data]
-
-
-def _send(rows, device):
-    """Return rows on the device, sent while it is busy with the previous batch."""
-    rows = rows if isinstance(rows, torch.Tensor) else torch.from_numpy(rows)
-    if device.type == "cuda" and rows.device.type == "cpu":
-        rows = rows.pin_memory()  # without it, the copy would block
-    return rows.to(device, non_blocking=True)
 
 
 class Trainer:
@@ -369,10 +206,7 @@ class Trainer:
         for layer in self.module.modules():
             if isinstance(layer, SeededDropout):
                 layer.generator = self.dropout
-        self.optimizer_name = str(params.optimizer)
-        self.optimizer = make_optimizer(
-            self.optimizer_name, self.module.parameters(), params.learning_rate
-        )
+        self.updates = Updates(self.module, params)
         self.batch_size, self.loss = params.batch_size, LOSSES[params.loss]
         self.amp = params.amp
         # Evaluation uses the plain module, so that later predictions are the same.
@@ -388,24 +222,9 @@ class Trainer:
             self.load_state(state)
 
     def place(self, *arrays):
-        """Return data as tensors on the device, if it has twice the memory for them.
-
-        On a CPU, large windows are left to be encoded batch by batch.
-        """
-        n_bytes = sum(part.nbytes for part in arrays if part is not None)
-        fits = self.device.type != "cuda"
-        fits = fits or 2 * n_bytes <= torch.cuda.mem_get_info(self.device)[0]
+        """Return data as tensors on the device, or as it is if it does not fit."""
         with own_settings(self.device):
-            return [
-                None if part is None else self._place(part, fits) for part in arrays
-            ]
-
-    def _place(self, part, fits):
-        is_large = self.device.type == "cpu" and part.nbytes > _SMALL
-        if not isinstance(part, np.ndarray) and (is_large or not fits):
-            return part
-        tensor = torch.from_numpy(part[:])
-        return tensor.to(self.device) if fits else tensor
+            return place(arrays, self.device)
 
     def train_epoch(self, X, y, weight=None):
         """Train on all rows once; return the mean loss, a tensor on the device."""
@@ -419,15 +238,13 @@ class Trainer:
             for X_batch, y_batch, w_batch in iterate_batches(
                 (X, y, weight), order, self.batch_size, self.device
             ):
-                self.optimizer.zero_grad()
                 with precision:
                     logits = _at_least_single(self._forward(X_batch))
                     if self._mask is not None:
                         logits = logits + self._mask
                     losses = self.loss(logits, y_batch)
                     loss = (losses if w_batch is None else losses * w_batch).mean()
-                loss.backward()
-                self.optimizer.step()
+                self.updates.step(loss)
                 total += loss.detach() * (len(X_batch) / len(X))
             # The last step may have led to infinity: then the loss is NaN as well.
             return total + 0 * forward(self.module, X_batch[:2], self.device).sum()
@@ -463,10 +280,8 @@ class Trainer:
 
     def state(self):
         """Return all that is needed to resume, besides the parameters."""
-        return {
+        return self.updates.state() | {
             "module": network_state(self.module),
-            "optimizer": self.optimizer_name,
-            "moments": self.optimizer.state_dict()["state"],
             "order": self.order.get_state(),
             "dropout": self.dropout.get_state(),
             "draws": self.draws.get_state(),
@@ -482,11 +297,7 @@ class Trainer:
         if "module" in state:
             self.load_weights(state["module"])
         with own_settings(self.device):
-            if state["optimizer"] == self.optimizer_name:
-                moments = deepcopy(state["moments"])
-                self.optimizer.load_state_dict(
-                    self.optimizer.state_dict() | {"state": moments}
-                )
+            self.updates.load_state(state)
             self.order.set_state(state["order"])
             self.draws.set_state(state["draws"])
             if state["device"] == self.device.type:

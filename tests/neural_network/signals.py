@@ -16,6 +16,14 @@ def make_windows(n=240, n_channels=2, length=16, n_classes=3, seed=0):
     return X, y
 
 
+def make_tensors(n=70):
+    """Windows of noise, labels of four classes, and weights."""
+    import torch
+
+    torch.manual_seed(0)
+    return torch.randn(n, 3, 20), torch.randint(0, 4, (n,)), torch.rand(n)
+
+
 def small_cnn(**params):
     defaults = {
         "channels": (8, 4),

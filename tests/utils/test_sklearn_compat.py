@@ -32,7 +32,7 @@ COMPAT = {"utils/_sklearn_compat.py", "staged/adapters/hist_hook.py"}
 # Private names of other libraries that remain, with the reason. contributing.rst lists
 # them as well.
 FOREIGN = {
-    ("neural_network/_trainer.py", "_foreach_lerp_"): "torch: one kernel for all",
+    ("neural_network/_optimizers.py", "_foreach_lerp_"): "torch: one kernel for all",
     ("utils/_warnings.py", "_getframe"): "Python: the line of the caller",
     ("integrations/torchmetrics.py", "_defaults"): "torchmetrics: double precision",
 }

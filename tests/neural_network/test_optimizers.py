@@ -1,0 +1,98 @@
+"""NAdam by the kernel of Adam, against torch's and the formula."""
+
+import copy
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from sklearn_superior.neural_network._optimizers import (  # noqa: E402
+    NAdam,
+    make_optimizer,
+)
+from sklearn_superior.neural_network._trainer import LOSSES  # noqa: E402
+from tests.neural_network.signals import make_tensors  # noqa: E402
+
+
+def make_network():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Conv1d(3, 8, 3),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(144, 4),
+    )
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_torch(fused, scheduled):
+    ours = make_network().double()
+    theirs = copy.deepcopy(ours)
+    optimizers = [
+        NAdam(ours.parameters(), lr=0.01, fused=fused),
+        torch.optim.NAdam(theirs.parameters(), lr=0.01),
+    ]
+    schedules = [
+        torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9 if scheduled else 1.0)
+        for optimizer in optimizers
+    ]
+    X, y, _ = make_tensors()
+    for _ in range(30):
+        for module, optimizer in zip((ours, theirs), optimizers, strict=True):
+            optimizer.zero_grad()
+            LOSSES["log_loss"](module(X.double()), y).mean().backward()
+            optimizer.step()
+        for schedule in schedules:
+            schedule.step()
+    # torch keeps the product of the momenta in single precision.
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nadam_is_the_one_of_the_formula(fused):
+    # A loss whose gradient is the weight itself, so that all is one number.
+    weight = torch.tensor([3.0], dtype=torch.float64, requires_grad=True)
+    optimizer = NAdam([weight], lr=0.1, fused=fused)
+    p, m, v, product = 3.0, 0.0, 0.0, 1.0
+    for t in range(1, 101):
+        optimizer.zero_grad()
+        (0.5 * weight**2).sum().backward()
+        optimizer.step()
+        mu, mu_next = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
+        product *= mu
+        m, v = 0.9 * m + 0.1 * p, 0.999 * v + 0.001 * p**2
+        direction = mu_next * m / (1 - product * mu_next) + (1 - mu) * p / (1 - product)
+        p -= 0.1 * direction / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
+        assert weight.item() == pytest.approx(p, rel=1e-9, abs=1e-12)
+
+
+def test_the_fused_kernel_is_used_where_there_is_one():
+    optimizer = make_optimizer("nadam", make_network().parameters(), 0.01)
+    assert optimizer.defaults["fused"]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("resumes", [False, True])
+def test_nadam_is_the_one_of_torch_where_gradients_are_missing(fused, resumes):
+    rng = np.random.default_rng(0)
+    ours = [torch.randn(5, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    theirs = [p.detach().clone().requires_grad_() for p in ours]
+    one = NAdam(ours, lr=0.1, fused=fused)
+    other = torch.optim.NAdam(theirs, lr=0.1)
+    for step in range(40):
+        for pair in zip(ours, theirs, strict=True):
+            gradient = torch.from_numpy(rng.normal(size=5))
+            has_one = rng.random() < 0.6
+            for p in pair:
+                p.grad = gradient.clone() if has_one else None
+        if resumes and step == 20:
+            state = copy.deepcopy(one.state_dict()["state"])
+            one = NAdam(ours, lr=0.1, fused=fused)
+            one.load_state_dict(one.state_dict() | {"state": state})
+        one.step()
+        other.step()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-7)
