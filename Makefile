@@ -12,7 +12,7 @@ help:
 	@echo "make test       run all tests (make test-slow: the long ones)"
 	@echo "make test-core  the tests without torch, boosters and Dask: a minute"
 	@echo "make test-oldest  the tests with the lowest versions that are supported"
-	@echo "make lint       ruff check and format check (make format: apply both)"
+	@echo "make lint       ruff check, format check and spelling (make format: apply ruff's)"
 	@echo "make types      mypy;  make coverage: tests with branch coverage"
 	@echo "make workflows  check the files of .github against their schemas"
 	@echo "make doc        build the documentation into doc/_build/html"
@@ -44,11 +44,12 @@ test-oldest: .venv-oldest/.installed
 		-W "ignore:X does not have valid feature names" \
 		-W "ignore:The number of unique classes is greater than 50%"
 
-lint: .venv/.installed-test
+lint: .venv/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell *.md benchmarks doc examples sklearn_superior studies tests
 
-format: .venv/.installed-test
+format: .venv/.installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -81,23 +82,30 @@ benchmark: .venv/.installed-test
 clean:
 	rm -rf .venv .venv-core .venv-oldest build dist doc/_build doc/generated doc/gallery *.egg-info results
 
-# The extras that each job needs.
-EXTRAS_demo := [plot]
-EXTRAS_test := [test]
-EXTRAS_doc := [doc]
+# The extras and groups that each job needs.
+NEEDS_demo := ".[plot]"
+NEEDS_lint := . --group lint
+NEEDS_test := . --group test
+NEEDS_doc := . --group doc
+
+# Environment, constraints, needs. pip knows groups since 25.1; Python may bring another.
+define install
+$(1)/bin/python -m pip install --quiet "pip>=25.1"
+$(1)/bin/python -m pip install --quiet --constraint $(2) --editable $(3)
+endef
 
 .venv/.installed-%: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".$(EXTRAS_$*)"
+	$(call install,.venv,constraints.txt,$(NEEDS_$*))
 	@touch $@
 
 .venv-core/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-core
-	.venv-core/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[test-core]"
+	$(call install,.venv-core,constraints.txt,. --group test-core)
 	@touch $@
 
 .venv-oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[test-without-torch]"
+	$(call install,.venv-oldest,constraints-oldest.txt,. --group test-without-torch)
 	@touch $@
 
 .venv/bin/python:

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
 in_the_repository = pytest.mark.skipif(
     not GITHUB.exists(), reason="no continuous integration here"
@@ -65,6 +66,21 @@ def test_actions_are_pinned_and_permissions_are_small(path):
     granted = set(re.findall(r"^ +([\w-]+): write$", text, re.MULTILINE))
     assert granted == ({"id-token"} if path.name == "release.yml" else set())
     assert "secrets." not in text
+
+
+def test_development_packages_are_no_extras():
+    extras = PROJECT["optional-dependencies"]
+    assert not [name for name in extras if re.match("test|doc|dev|lint", name)]
+    assert {"dev", "doc", "lint", "test", "test-core"} <= GROUPS.keys()
+
+
+@in_the_repository
+@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "Makefile"], ids=lambda p: p.name)
+def test_paths_and_groups_that_are_named_exist(path):
+    text = path.read_text("utf-8")
+    for name in re.findall(r"(?<![\w./])(?:[\w.]+/)+\w+\.(?:py|rst|toml|txt)\b", text):
+        assert (ROOT / name).exists(), name
+    assert set(re.findall(r"--group ([\w-]+)", text)) <= GROUPS.keys()
 
 
 @in_the_repository

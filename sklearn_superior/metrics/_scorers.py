@@ -1,5 +1,7 @@
 """Scorers that take the class set from the estimator."""
 
+from difflib import get_close_matches
+
 import numpy as np
 import sklearn.metrics
 from sklearn.base import BaseEstimator
@@ -389,12 +391,24 @@ def get_scorer(name, **options):
     except ValueError:
         scorer = None
     if scorer is None:
+        if similar := _similar_name(name):
+            raise ValueError(
+                f"The 'name' parameter must be the name of a scorer. Got {name!r}. Did "
+                f"you mean {similar!r}?"
+            )
         raise ValueError(
             f"The 'name' parameter must be one of {sorted(SCORERS)}, a rule among "
             f"{rule_names(refined=True)}, or a name in "
             f"sklearn.metrics.get_scorer_names(). Got {name!r} instead."
         )
     return scorer
+
+
+def _similar_name(name):
+    """Return the known name that is most similar; None if there is none."""
+    names = [*SCORERS, *rule_names(refined=True), "neg_decision_cost"]
+    names += sklearn.metrics.get_scorer_names()
+    return next(iter(get_close_matches(str(name), names, n=1)), None)
 
 
 def register_scorers():

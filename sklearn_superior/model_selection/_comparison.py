@@ -7,6 +7,7 @@ from time import perf_counter
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
@@ -205,7 +206,7 @@ def compare_stopping_rules(
             errors.append(error)
     errors.sort(key=lambda error: (error["fold"], error["repeat"]))
     _report_errors(errors, n_all=len(jobs))
-    return StoppingRuleComparison(
+    comparison = StoppingRuleComparison(
         trajectories=sorted(trajectories, key=lambda t: (t.fold, t.repeat)),
         errors=errors,
         rules=list(scorers),
@@ -214,6 +215,8 @@ def compare_stopping_rules(
         scoring=next(iter(judges)),
         judges=list(judges)[1:],
     )
+    _warn_of_budget(comparison, stages)
+    return comparison
 
 
 def _split(X, y, groups, cv, rng):
@@ -338,3 +341,23 @@ def _report_errors(errors, n_all):
         raise ValueError(message) from errors[0]["exception"]
     for text in texts:
         warn(f"A training failed and is left out. {text}")
+
+
+def _warn_of_budget(comparison, stages):
+    """Warn if most of the best stages are near the end of the budget.
+
+    As for a single training, that is within a quarter of the patience.
+    """
+    n_stages = stages.n_stages
+    start = n_stages - 1 - min(comparison.n_iter_no_change, n_stages) // 4
+    best = [
+        trajectory.choose(rule, "CP")[0]
+        for trajectory in comparison.trajectories
+        for rule in set(comparison.rules) & trajectory.validation.keys()  # not "last"
+    ]
+    if n_stages > 1 and 2 * sum(b is not None and b >= start for b in best) > len(best):
+        warn(
+            f"The best {stages.unit} of most rules is one of the last of {n_stages}. A "
+            f"larger value of {stages.budget_name()} may give a better model.",
+            ConvergenceWarning,
+        )

@@ -395,7 +395,8 @@ class StagedSearchCV(
         if self.refit is True:
             raise ValueError(
                 "The 'refit' parameter of StagedSearchCV must be 'all', 'folds' or "
-                "False. Got True."
+                "False. Got True; use 'all' to train one model on all rows, as True "
+                "does in GridSearchCV."
             )
         if self.resume and self.checkpoint_dir is None:
             raise ValueError("resume=True requires a checkpoint_dir.")

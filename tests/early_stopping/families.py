@@ -1,6 +1,7 @@
 """Estimators of every family and data sets that try them."""
 
 import warnings
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 import numpy as np
@@ -17,6 +18,11 @@ from sklearn.neural_network import MLPClassifier
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.neural_network import CNNClassifier
 from sklearn_superior.staged.adapters import find_stages
+
+try:  # whether a training with random sampling can resume
+    XGBOOST_KEEPS_STATE = tuple(map(int, version("xgboost").split(".")[:2])) >= (3, 3)
+except PackageNotFoundError:
+    XGBOOST_KEEPS_STATE = False
 
 
 def plain_stopping(estimator, **options):
@@ -148,7 +154,9 @@ def resumable(name):
             random_state=0,
         )
     model = FAMILIES[name]()
-    return model.set_params(subsample=1.0) if name == "XGBoost" else model
+    if name == "XGBoost" and not XGBOOST_KEEPS_STATE:
+        model.set_params(subsample=1.0)
+    return model
 
 
 def resumable_data(name, kind="five"):

@@ -40,6 +40,7 @@ from sklearn_superior.staged.adapters import find_stages
 from tests.early_stopping.families import (
     FAMILIES,
     RESUMABLE,
+    XGBOOST_KEEPS_STATE,
     installed,
     make_data,
     plain_stopping,
@@ -262,6 +263,10 @@ CANNOT_RESUME = {
     "CatBoost": "CatBoost does not expose its RNG state",
     "XGBoost": r"XGBClassifier\(subsample=0.7\) uses random sampling",
 }
+
+
+if XGBOOST_KEEPS_STATE:
+    del CANNOT_RESUME["XGBoost"]
 
 
 @pytest.mark.parametrize("name", CANNOT_RESUME)

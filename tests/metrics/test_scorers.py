@@ -41,6 +41,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 import sklearn_superior.metrics
+from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import (
     fit_temperature,
     get_scorer,
@@ -288,6 +289,29 @@ def test_get_scorer_returns_new_scorers_or_those_of_scikit_learn():
     message = r"'name' parameter must be one of \['d2_penalized_brier.*Got 'pbs'"
     with pytest.raises(ValueError, match=message):
         get_scorer("pbs")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("neg_penalised_brier_score", "neg_penalized_brier_score"),
+        ("neg_log_los", "neg_log_loss"),
+        ("refind_log_loss", "refined_log_loss"),
+        ("balanced_acc", "balanced_accuracy"),
+        ("neg_decision_costs", "neg_decision_cost"),
+    ],
+)
+def test_a_typo_in_a_name(name, meant):
+    end = f"Got '{name}'. Did you mean '{meant}'?"
+    with pytest.raises(ValueError, match="'name' parameter must be") as error:
+        get_scorer(name)
+    assert str(error.value).endswith(end)
+    with pytest.raises(ValueError, match="'scoring' parameter must be") as error:
+        EarlyStoppingClassifier(HistGradientBoostingClassifier(), scoring=name).fit(
+            *IRIS
+        )
+    assert str(error.value).endswith(end)
+    assert len(str(error.value)) < 160
 
 
 def test_scorers_with_options():

@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
@@ -564,6 +565,21 @@ def test_scorers_in_lists_and_names_in_dicts():
     # The same scorer may be a rule and a judge.
     both = compare_stopping_rules(make_hgb(), X, y, rules=[kappa], scoring=[kappa])
     assert both.rules == [both.scoring] == ["cohen_kappa_score"]
+
+
+@pytest.mark.parametrize(
+    ("n_stages", "learning_rate", "warns"), [(8, 0.05, True), (60, 1.0, False)]
+)
+def test_a_budget_that_is_too_small(n_stages, learning_rate, warns):
+    X, y = make_data()
+    model = make_hgb().set_params(max_iter=n_stages, learning_rate=learning_rate)
+    rules = ["log_loss", "brier", "last"]  # the last stage is no sign of it
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        compare_stopping_rules(model, X, y, rules=rules, random_state=0)
+    messages = [str(w.message) for w in caught if w.category is ConvergenceWarning]
+    text = f"one of the last of {n_stages}. A larger value of max_iter may give a"
+    assert [text in message for message in messages] == [True] * warns
 
 
 def test_ties_are_broken_by_the_log_loss_of_the_validation_part():

@@ -662,7 +662,7 @@ def test_nested_use():
     ("options", "message"),
     [
         ({"refit": "best"}, "'refit' parameter"),
-        ({"refit": True}, "'refit' parameter.*Got True"),
+        ({"refit": True}, "'refit' parameter.*Got True; use 'all'"),
         ({"calibration": "isotonic"}, "'calibration' parameter"),
         ({"n_iter_no_change": 0}, "'n_iter_no_change' parameter"),
         ({"tol": -1}, "'tol' parameter"),

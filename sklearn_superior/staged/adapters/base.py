@@ -172,8 +172,8 @@ class Checkpointed(ABC):
     def dump(self):
         """Return the models as bytes, named ``"last"`` and optionally ``"best"``.
 
-        Called from `on_stage` and after `fit`. None if training has failed since the
-        last stage.
+        Further names may hold what else is needed to continue. Called from `on_stage`
+        and after `fit`. None if training has failed since the last stage.
         """
 
     def why_unreadable(self, models):

@@ -22,6 +22,8 @@ from sklearn_superior.staged.adapters.base import (
 )
 
 _PROBABILITIES = ("binary:logistic", "multi:softprob", "reg:logistic")
+# Since then, the configuration of a booster has the state of its random numbers.
+_SAVES_RANDOM_STATE = tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 3)
 
 
 class XGBoostStages(Checkpointed, Stages):
@@ -130,20 +132,26 @@ class XGBoostStages(Checkpointed, Stages):
 
     def obstacle(self):
         for name, value in self._sampling().items():
-            return (
-                f"XGBClassifier({name}={value!r}) uses random sampling, and XGBoost "
-                "does not expose its RNG state"
-            )
+            sampling = f"XGBClassifier({name}={value!r}) uses random sampling, and "
+            if not _SAVES_RANDOM_STATE:
+                return f"{sampling}XGBoost before 3.3 does not expose its RNG state"
+            if self.estimator.get_params().get("seed_per_iteration"):
+                return f"{sampling}seed_per_iteration=True repeats its first samples"
         if self._own_callbacks():
             return "callbacks of XGBClassifier count the rounds of one training"
         return None
 
     def dump(self):
-        return {"last": bytes(self._booster.save_raw("json"))}
+        models = {"last": bytes(self._booster.save_raw("json"))}
+        if _SAVES_RANDOM_STATE:
+            models["config"] = self._booster.save_config().encode()
+        return models
 
     def restore(self, models, n_done, X, y, sample_weight=None):
         self._booster = xgboost.Booster()
         self._booster.load_model(bytearray(models["last"]))
+        if "config" in models:
+            self._booster.load_config(models["config"].decode())
         check_n_stages(self._booster.num_boosted_rounds(), n_done)
         self.n_done, self._labels = n_done, np.unique(y)
 

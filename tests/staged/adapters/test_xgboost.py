@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_superior.early_stopping import staged_scores
+from sklearn_superior.early_stopping import _checkpoint, staged_scores
+from sklearn_superior.metrics import neg_penalized_brier_scorer
 from sklearn_superior.staged.adapters import find_stages
+from tests.early_stopping.families import XGBOOST_KEEPS_STATE, make_data, plain_stopping
 from tests.early_stopping.families import fit_stopping as fit
-from tests.early_stopping.families import make_data, plain_stopping
 
 xgboost = pytest.importorskip("xgboost")
 from xgboost.callback import (  # noqa: E402
@@ -96,17 +97,64 @@ def test_callbacks_that_train_still_act():
     [
         ({}, True),
         ({"subsample": 1, "colsample_bytree": 1.0}, True),
-        ({"subsample": 0.9}, False),
-        ({"colsample_bynode": 0.5}, False),
-        ({"colsample_bylevel": 0.5}, False),
+        ({"subsample": 0.9}, XGBOOST_KEEPS_STATE),
+        ({"colsample_bynode": 0.5}, XGBOOST_KEEPS_STATE),
+        ({"colsample_bylevel": 0.5}, XGBOOST_KEEPS_STATE),
         # Rounds that are added count from 0 again, and draw what the first ones drew.
         ({"subsample": 0.9, "seed_per_iteration": True}, False),
         ({"callbacks": [LearningRateScheduler(lambda epoch: 0.1)]}, False),
         ({"callbacks": [EarlyStopping(rounds=2)]}, True),
     ],
 )
-def test_random_sampling_cannot_resume(params, resumes):
+def test_which_sampling_can_resume(params, resumes):
     assert (find_stages(make_model(**params)).obstacle() is None) is resumes
+
+
+class Interrupt(Exception):
+    left = 0  # number of stages before it comes
+
+
+def interrupted_scorer(estimator, X, y):
+    Interrupt.left -= 1
+    if Interrupt.left < 0:
+        raise Interrupt
+    return neg_penalized_brier_scorer(estimator, X, y)
+
+
+@pytest.mark.skipif(not XGBOOST_KEEPS_STATE, reason="the random state is not saved")
+@pytest.mark.parametrize("stop_at", [3, 7, 13])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"subsample": 0.5},
+        {"subsample": 0.7, "colsample_bynode": 0.5, "num_parallel_tree": 2},
+        {"colsample_bylevel": 0.5, "tree_method": "approx", "random_state": 3},
+    ],
+)
+def test_random_sampling_resumes_to_the_same_bits(
+    params, stop_at, tmp_path, monkeypatch
+):
+    X, y, X_val, y_val = make_data("five")
+
+    def train(**options):
+        model = plain_stopping(make_model(**params), n_iter_no_change=30, **options)
+        return model.fit(X, y, X_val=X_val, y_val=y_val)
+
+    keeper = _checkpoint.CheckpointKeeper  # saves every stage
+    monkeypatch.setattr(keeper, "stage_done", lambda self, result, _: self.save(result))
+    own = {"scoring": interrupted_scorer, "checkpoint_dir": tmp_path}
+    Interrupt.left = stop_at
+    with pytest.raises(Interrupt):
+        train(**own)
+    Interrupt.left = 1000
+    resumed = train(**own, resume=True)
+    n_scored = 1000 - Interrupt.left  # with the last and the best of the checkpoint
+    assert n_scored <= 30 - stop_at + 2
+    whole = train()
+    assert_array_equal(resumed.validation_scores_, whole.validation_scores_)
+    assert_array_equal(resumed.predict_proba(X), whole.predict_proba(X))
+    trees = [m.estimator_.get_booster().get_dump() for m in (resumed, whole)]
+    assert trees[0] == trees[1]
 
 
 @pytest.mark.parametrize(
