@@ -3,8 +3,8 @@
 - "size": bytes of a file, and milliseconds to predict one row and 10,000 rows, with one
   thread. It is the time of the processor, as other programs take turns with this one,
   and the least of many calls.
-- "drift": log loss on new rows of the digits before and after the temperature is fitted
-  again, and after training again. Means over 10 splits.
+- "drift": log loss on new rows of the breast cancer data before and after the temperature
+  is fitted again, and after training again. Means over 10 splits.
 - "thresholds": mean cost of decisions and F1, with a threshold from the costs and with
   one that is tuned. Means over 10 splits of a data set of scikit-learn.
 
@@ -143,9 +143,9 @@ def predict_onnx(session, X):
 
 def drift(n_splits=10):
     """Print log losses on new rows that differ from those of the training."""
-    print("\nDigits, log loss on new rows; 200 others have labels")
+    print("\nCancer, log loss on new rows; 100 others have labels")
     print(f"{'':<14}accuracy  shipped  factor  rescaled  retrained")
-    X, y = load_digits(return_X_y=True)
+    X, y = load_breast_cancer(return_X_y=True)
     results = [results_after_drift(X, y, seed) for seed in range(n_splits)]
     for kind in results[0]:
         mean = np.mean([result[kind] for result in results], axis=0)
@@ -173,12 +173,12 @@ def results_after_drift(X, y, seed):
     booster = make_booster(seed)
     search = StagedSearchCV(booster, n_iter_no_change=5).fit(X, y)
     rng = np.random.default_rng(seed)
-    even = y_new % 2 == 0
-    chosen = even | (rng.random(len(even)) < 0.1)
+    noise = X.std(axis=0) * rng.normal(size=X_new.shape)
+    chosen = (y_new == 1) | (rng.random(len(y_new)) < 0.2)
     new = {
         "none": (X_new, y_new),
-        "noise": (X_new + rng.normal(scale=3, size=X_new.shape), y_new),
-        "fewer odd": (X_new[chosen], y_new[chosen]),
+        "noise": (X_new + noise, y_new),
+        "fewer tumours": (X_new[chosen], y_new[chosen]),
     }
     return {
         kind: judge(search, X, y, X_of_kind, y_of_kind)
@@ -186,7 +186,7 @@ def results_after_drift(X, y, seed):
     }
 
 
-def judge(search, X, y, X_new, y_new, n_labelled=200):
+def judge(search, X, y, X_new, y_new, n_labelled=100):
     known, test = slice(None, n_labelled), slice(n_labelled, None)
     y_proba, labels = search.predict_proba(X_new), search.classes_
     factor = fit_temperature(y_new[known], y_proba[known], labels=labels)
