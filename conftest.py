@@ -34,6 +34,9 @@ collect_ignore += [
 ]
 if find_spec("dask") is None or find_spec("xgboost") is None:
     collect_ignore += ["tests/integrations/test_dask_cluster.py"]
+deployed = "lightgbm onnxmltools onnxruntime pandas shap skl2onnx skops xgboost".split()
+if any(find_spec(name) is None for name in deployed):
+    collect_ignore += ["doc/deploy.rst"]
 if find_spec("skops") is None:
     collect_ignore += ["doc/early_stopping.rst"]
 if any(find_spec(name) is None for name in ("matplotlib", "pandas", "skops")):

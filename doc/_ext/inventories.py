@@ -24,6 +24,7 @@ PROJECTS = {
             "class sklearn.model_selection.TimeSeriesSplit",
             "class sklearn.model_selection.TunedThresholdClassifierCV",
             "class sklearn.neural_network.MLPClassifier",
+            "function sklearn.inspection.permutation_importance",
             "function sklearn.metrics.brier_score_loss",
             "function sklearn.metrics.log_loss",
             "function sklearn.metrics.make_scorer",

@@ -76,22 +76,38 @@ def test_a_clone_is_a_fitted_object_of_its_own():
     assert grid.best_estimator_ is not ensemble
 
 
-@pytest.mark.parametrize("name", ["GradientBoosting", "CatBoost", "pipeline", "MLP"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GradientBoosting",
+        "XGBoost",
+        "LightGBM",
+        "CatBoost",
+        "pipeline",
+        "HistGradientBoosting",
+        "MLP",
+    ],
+)
 def test_feature_importances(name):
     pipeline = make_pipeline(StandardScaler(), FAMILIES["GradientBoosting"]())
     model = pipeline if name == "pipeline" else FAMILIES[name]()
     search = StagedSearchCV(model, cv=3, refit="folds", n_iter_no_change=3)
     averaged = search.fit(X, y)
     one = clone(search).set_params(refit="all").fit(X, y)
-    if name == "MLP":
-        assert not hasattr(averaged, "feature_importances_")
-        assert not hasattr(one, "feature_importances_")
+    if name in ("HistGradientBoosting", "MLP"):
+        for without in (averaged, one):
+            with pytest.raises(AttributeError, match="Classifier.*has no attribute"):
+                without.feature_importances_  # noqa: B018
         return
     assert averaged.feature_importances_.shape == one.feature_importances_.shape == (4,)
-    lasts = [m[-1] if name == "pipeline" else m for m in averaged.estimators_]
+    *members, last = (
+        model[-1] if name == "pipeline" else model
+        for model in [*averaged.estimators_, one.best_estimator_]
+    )
     if name != "CatBoost":
-        expected = np.mean([m.feature_importances_ for m in lasts], axis=0)
+        expected = np.mean([m.feature_importances_ for m in members], axis=0)
         assert_allclose(averaged.feature_importances_, expected)
+        assert_array_equal(one.feature_importances_, last.feature_importances_)
     none = clone(search).set_params(refit=False)
     assert not hasattr(none, "feature_importances_")
     assert not hasattr(none.fit(X, y), "feature_importances_")
