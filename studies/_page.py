@@ -5,7 +5,10 @@ import math
 import re
 from dataclasses import dataclass
 from io import BytesIO
+from os.path import relpath
 from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass
@@ -52,15 +55,28 @@ class Bullets:
 
 @dataclass
 class Links:
-    """Links in a row: pairs of a text and an address."""
+    """Links in a row: pairs of a text and an address.
+
+    An address that is a `Path` is a file of the repository; `relative_to` turns it into
+    an address.
+    """
 
     items: list
     kind = "links"
 
     def markdown(self):
         """Return Markdown, without links to pages of HTML."""
-        items = [(t, a) for t, a in self.items if not a.endswith(".html")]
+        items = [(t, a) for t, a in self.items if not str(a).endswith(".html")]
         return " · ".join(f"[{text}]({address})" for text, address in items)
+
+    def relative_to(self, folder):
+        """Return the links of a page in a folder."""
+        return Links(
+            [
+                (text, relpath(ROOT / a, folder) if isinstance(a, Path) else a)
+                for text, a in self.items
+            ]
+        )
 
 
 @dataclass
@@ -128,6 +144,10 @@ def interval(low, high, digits=2):
 def write_pages(path, title, parts):
     """Write the parts as Markdown and as HTML; return both files."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    parts = [
+        part.relative_to(path.parent) if isinstance(part, Links) else part
+        for part in parts
+    ]
     pages = {".md": as_markdown(parts), ".html": as_html(title, parts)}
     for suffix, page in pages.items():
         path.with_suffix(suffix).write_text(page, "utf-8")

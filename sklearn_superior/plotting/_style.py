@@ -4,8 +4,12 @@ from sklearn_superior.utils._optional import import_optional
 
 # Distinct for colour-blind readers, and visible on white and on black.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#56B4E9")
-# Width of a character in inches, at the default font size and at that of the legend.
-_CHARACTER, _SMALL_CHARACTER = 0.085, 0.062
+_CHARACTER = 0.085  # width of a character in inches, at the default font size
+# Columns and size of the legend; the first that fits is taken.
+_LEGENDS = (
+    *((4, "small"), (3, "small"), (2, "small"), (2, "x-small")),
+    *((1, "small"), (2, "xx-small"), (1, "xx-small")),
+)
 
 
 def make_axes(display, ax, size, n_rows=1):
@@ -56,17 +60,29 @@ def legend_above(ax, *, make_room=False, **options):
     without a layout engine gets one: otherwise the legend could be cut off.
     """
     figure = ax.figure.figure  # of a subfigure, the figure that it is in
-    handles = options.get("handles", ax.get_legend_handles_labels()[0])
-    labels = [handle.get_label() for handle in handles]
-    longest = max(map(len, labels), default=0) + 10  # including the line before it
-    n_fit = int(figure.get_figwidth() / _SMALL_CHARACTER) // longest
-    n_columns = max(1, min(4, n_fit, len(labels)))
-    if make_room:
-        n_lines = -(-len(labels) // n_columns)
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
     # A tight layout does not keep subfigures apart.
     if figure.get_layout_engine() is None and not figure.subfigs:
         figure.set_layout_engine("tight")
-    style = {"fontsize": "small", "frameon": False, "ncols": n_columns}
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), **style | options)
+    style = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    style |= {"columnspacing": 1.5} | options
+    n_entries = len(options.get("handles", ax.get_legend_handles_labels()[0]))
+    for n_columns, fontsize in _LEGENDS:
+        n_lines = -(-n_entries // n_columns)
+        n_even = -(-n_entries // max(1, n_lines))  # columns of the same length
+        legend = ax.legend(ncols=max(1, n_even), fontsize=fontsize, **style)
+        if _fits(legend, ax, any_height=make_room):
+            break
+    if make_room:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.2 * max(0, n_lines - 2))
+
+
+def _fits(legend, ax, *, any_height):
+    """Return whether the legend fits into the part of the figure that is for `ax`."""
+    size, figure = legend.get_window_extent(), ax.figure.bbox
+    width, height, spec = 1.0, 1.0, ax.get_subplotspec()
+    if spec is not None:
+        grid = spec.get_gridspec()
+        width, height = len(spec.colspan) / grid.ncols, len(spec.rowspan) / grid.nrows
+    is_low = size.height <= 0.5 * height * figure.height
+    return size.width <= width * figure.width and (any_height or is_low)

@@ -1,5 +1,7 @@
 """Scores over the stages of training."""
 
+from collections import Counter
+
 import numpy as np
 
 from sklearn_superior.plotting._style import (
@@ -10,16 +12,26 @@ from sklearn_superior.plotting._style import (
     paper,
 )
 
-# The forms of a rule share a colour, and differ in line and marker.
-_COLOURS = dict(zip(("brier", "log_loss", "spherical"), COLOURS, strict=False))
+# A rule that is compared by default has the same colour in every figure.
+_DEFAULT_RULES = (
+    "penalized_brier",
+    "log_loss",
+    "refined_log_loss",
+    "accuracy",
+    "penalized_log_loss",
+    "brier",
+)
+_COLOURS = dict(zip(_DEFAULT_RULES, COLOURS, strict=True))
+# Line and marker of the forms of a rule; the first prefix that fits counts.
 _FORMS = {
     "refined_penalized_": ("-.", "D"),
     "refined_": (":", "^"),
     "penalized_": ("-", "s"),
     "": ("--", "o"),
 }
-_OTHER_FORMS = (("-", "o"), ("--", "s"), ("-.", "D"), (":", "^"))
+_HANDLE = 4  # length of a line in the legend, so that its dashes are seen, in em
 _LARGE, _SMALL, _TINY = 8, 4.5, 4  # sizes of markers, in points
+_LOW = 100  # height in points below which the labels of six ticks would overlap
 _MARGIN = 0.05  # below and above the range of the finite scores
 _NEAR = 0.05  # markers at closer scores, on the scale of the figure, would overlap
 
@@ -168,11 +180,19 @@ class StoppingTrajectoryDisplay:
         self._explain_markers(sizes)
         ax.set_xlabel("stage")
         ax.set_ylabel("validation score,\nscaled to its range")
-        highest = step * max((len(s) for _, s in self._stacks.values()), default=0)
-        ax.set_ylim(-_MARGIN, max(1.1, 1.03 + 0.006 * highest))
-        ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-        legend_above(ax, make_room=is_new)
+        legend_above(ax, make_room=is_new, handlelength=_HANDLE)
+        highest = max((len(stack) for _, stack in self._stacks.values()), default=0)
+        self._make_room_for_stacks(step * highest)
         return self
+
+    def _make_room_for_stacks(self, n_points):
+        """Leave so many points above the best scores, in any height of the axes."""
+        self.figure_.draw_without_rendering()  # now the height is that of the layout
+        height = self.ax_.get_window_extent().height * 72 / self.ax_.figure.dpi
+        share = min(n_points / height, 0.6)
+        top = (1 + _MARGIN * share) / (1 - share)
+        self.ax_.set_ylim(-_MARGIN, max(1.1, top))
+        self.ax_.set_yticks(np.linspace(0, 1, 6 if height > _LOW else 3))
 
     def _draw_curve(self, name, trajectories, colour, line, marker):
         curves = [_scale(t.validation[name]) for t in trajectories]
@@ -236,17 +256,24 @@ class StoppingTrajectoryDisplay:
 
 def _looks(rules):
     """Return colour, line and marker of each rule, all of them different."""
-    looks, n_others, free = {}, 0, COLOURS[len(_COLOURS) :]
+    looks = {rule: (_COLOURS[rule], *_form(rule)) for rule in rules if rule in _COLOURS}
     for rule in rules:
-        form = next(form for form in _FORMS if rule.startswith(form))
-        plain = rule.removeprefix(form)
-        if plain in _COLOURS:
-            looks[rule] = _COLOURS[plain], *_FORMS[form]
-        else:
-            line, colour = divmod(n_others, len(free))
-            looks[rule] = free[colour], *_OTHER_FORMS[line % len(_OTHER_FORMS)]
-            n_others += 1
-    return looks
+        if rule not in looks:
+            looks[rule] = _free_look(_form(rule), list(looks.values()))
+    return {rule: looks[rule] for rule in rules}
+
+
+def _free_look(own, taken):
+    """Return a look with a rarely used colour and, if possible, the form's own line."""
+    used = Counter(colour for colour, *_ in taken)
+    looks = [(colour, *form) for form in _FORMS.values() for colour in COLOURS]
+    free = [look for look in looks if look not in taken] or looks
+    return min(free, key=lambda look: (used[look[0]], look[1:] != own))
+
+
+def _form(rule):
+    """Return line and marker of a rule."""
+    return next(form for prefix, form in _FORMS.items() if rule.startswith(prefix))
 
 
 def _scale(scores):

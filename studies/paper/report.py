@@ -7,11 +7,13 @@ from studies._page import (
     Bullets,
     Figures,
     Heading,
+    Links,
     Paragraph,
     as_png,
 )
 from studies.paper.protocol import N_FOLDS, describe_versions
 from studies.paper.results import (
+    FEWEST_FOLDS,
     PLAIN_RULES,
     collect,
     make_rows,
@@ -19,7 +21,9 @@ from studies.paper.results import (
 )
 from studies.paper.tables import (
     ESTIMATOR_NAMES,
+    LOSSES,
     QUANTITIES,
+    choices,
     compares,
     level_table,
     overview,
@@ -27,13 +31,19 @@ from studies.paper.tables import (
     settings,
 )
 
-_LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 _REASONS = Path(__file__).with_name("reasons.txt")
+_ANSWERS = [
+    ("Is the paper right?", Path("doc/evidence.rst")),
+    ("the report of the whole replication", Path("studies/records/paper/report.md")),
+    ("criticism of the paper", Path("doc/paper.rst")),
+]
 
 
 def make_parts(records):
     """Return the parts of the page."""
     experiments = collect(records)
+    if all(experiment.has_few_folds for experiment in experiments):
+        return _show_trial_run(records, experiments)
     rows = [row for experiment in experiments for row in make_rows(experiment)]
     parts = [
         *_introduce(rows, experiments),
@@ -45,6 +55,32 @@ def make_parts(records):
         if own:
             parts += [Heading(2, title), *rule_tables(own)]
     return parts + _describe_runs(records, experiments) + _draw_all(experiments)
+
+
+def _show_trial_run(records, experiments):
+    """Return the page of so few folds that nothing can be compared."""
+    return [
+        Heading(1, "A trial run of the paper's experiments"),
+        Links(_ANSWERS),
+        Paragraph(
+            "This run shows that everything works. It cannot show which rule is "
+            f"better: that takes at least {FEWEST_FOLDS} folds of each data set, and "
+            "several data sets. So there are no means, intervals or tests on this "
+            "page. The first link leads to the answer."
+        ),
+        Heading(2, "What each rule chose"),
+        Paragraph(
+            "Each row is one training. For each rule, it has the epoch or tree with "
+            "the best validation score, counted from 0 as in the figures below."
+        ),
+        choices(experiments),
+        *_describe_left_out(records, experiments),
+        Heading(2, "What was run"),
+        settings(experiments),
+        Paragraph(describe_versions(records)),
+        *_draw_all(experiments),
+        Paragraph("One training is an illustration, not a result."),
+    ]
 
 
 def _introduce(rows, experiments):
@@ -186,7 +222,7 @@ def _draw(experiment):
             rules=[loss, f"penalized_{loss}"],
             ax=ax,
         )
-        ax.set_xlabel(f"epoch, trained with the {_LOSSES[loss]}")
+        ax.set_xlabel(f"epoch, trained with the {LOSSES[loss]}")
         pngs.append(as_png(figure))
     name = experiment.dataset.replace("_", " ")
     return Figures(pngs, f"{name}: validation scores over the epochs of the first fold")

@@ -17,6 +17,7 @@ from studies.paper.protocol import ESTIMATORS, PATIENCE, RULES
 
 # The plain rules; a network is judged by the one that it was trained with.
 PLAIN_RULES = ("brier", "log_loss")
+FEWEST_FOLDS = 3  # with fewer a data set has no interval
 # What is compared: columns of a summary (mean, prefix of the others) and a factor.
 _QUANTITIES = {
     "test_f1": ("mean", "", 100),
@@ -45,6 +46,11 @@ class Experiment:
     def n_trainings(self):
         """Number of trainings for each loss."""
         return max(len(c.trajectories) for c in self.comparisons.values())
+
+    @property
+    def has_few_folds(self):
+        """Whether there are too few trainings for a comparison."""
+        return self.n_trainings < FEWEST_FOLDS
 
 
 @dataclass

@@ -17,6 +17,12 @@ ESTIMATOR_NAMES = {
     "xgboost": "XGBoost",
 }
 SHORT = {"brier": ("BS", "PBS"), "log_loss": ("LL", "PLL")}
+RULE_NAMES = {
+    name: short
+    for rule, shorts in SHORT.items()
+    for name, short in zip((rule, f"penalized_{rule}"), shorts, strict=True)
+}
+LOSSES = {"brier": "Brier score", "log_loss": "log loss"}
 QUANTITIES = {
     "test_f1": "Macro F1 on test data, in percent",
     "correlation": "Correlation of the rule with macro F1 on validation data",
@@ -152,6 +158,30 @@ def overview(contrasts, rows):
             ]
         )
     return Table(header, lines)
+
+
+def choices(experiments):
+    """Return the table of the stages that the rules choose, training by training."""
+    lines = []
+    for experiment in experiments:
+        for loss, comparison in experiment.comparisons.items():
+            lines += [
+                [
+                    experiment.dataset.replace("_", " "),
+                    ESTIMATOR_NAMES[experiment.estimator],
+                    LOSSES[loss],
+                    str(trajectory.fold),
+                    *(_choice(trajectory, rule) for rule in RULE_NAMES),
+                ]
+                for trajectory in comparison.trajectories
+            ]
+    header = ["data set", "estimator", "trained with", "fold", *RULE_NAMES.values()]
+    return Table(header, lines)
+
+
+def _choice(trajectory, rule):
+    stage, _ = trajectory.choose(rule, "CP")
+    return "–" if stage is None else str(stage)
 
 
 def settings(experiments):

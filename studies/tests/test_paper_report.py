@@ -66,3 +66,26 @@ def test_reasons_are_given_where_levels_stand_beside_the_paper():
     assert "### Why the levels may differ\n\n- The notebook trains one" in text
     boosting = [make_record("ble_rssi", "log_loss", 0, 0.1, estimator="hgb")]
     assert "Why the levels" not in as_markdown(make_parts(boosting))
+
+
+@pytest.mark.parametrize("n_folds", [1, 2])
+def test_so_few_folds_are_not_compared_but_lead_to_the_answer(tmp_path, n_folds):
+    records = [
+        make_record("synthetic", loss, fold, 0.1, status="synthetic")
+        for loss in ("brier", "log_loss")
+        for fold in range(n_folds)
+    ]
+    folder = fill(tmp_path, records)
+    write_report(paper, folder)
+    text = (folder / "report.md").read_text()
+    assert "A trial run" in text
+    for word in ("±", "95 %", "Δ", "won", "significant", "p adjusted"):
+        assert word not in text
+    row = "| synthetic | Convolutional network | Brier score | 0 | 1 | 2 | 1 | 2 |"
+    assert row in text
+    assert len(re.findall(r"^\| synthetic .* (?:Brier|log)", text, re.M)) == 2 * n_folds
+    links = re.findall(r"\[(.+?)\]\((.+?)\)", text)
+    assert links[0][0] == "Is the paper right?"
+    for _, address in links:
+        assert (folder / address).resolve().exists()
+        assert f'href="{address}"' in (folder / "report.html").read_text()

@@ -105,6 +105,18 @@ def test_the_legend_is_not_cut_off_nor_drawn_over_names(width, grouped):
             assert max(box.y1 for box in names) <= legend.y0
 
 
+@pytest.mark.parametrize("width", [4, 6.4, 10])
+def test_legends_of_axes_side_by_side_do_not_run_into_each_other(width):
+    figure, axes = pyplot.subplots(1, 2, figsize=(width, 3))
+    for ax in axes:
+        HBlockDisplay.from_splitter(HBlockSplit(5, gap=1), np.zeros(50), ax=ax)
+    figure.draw_without_rendering()
+    left, right = (ax.get_legend().get_window_extent() for ax in axes)
+    assert left.x0 >= 0
+    assert left.x1 <= right.x0
+    assert right.x1 <= figure.bbox.width
+
+
 def test_short_names_are_written_in_full():
     groups = np.repeat(["left", "right"], 25)
     display = HBlockDisplay.from_splitter(HBlockSplit(5), groups, groups=groups)

@@ -1,5 +1,7 @@
 """What `StoppingTrajectoryDisplay` shows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,7 +9,11 @@ from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingClassifier
 
 from sklearn_superior.early_stopping import staged_scores
-from sklearn_superior.model_selection import StoppingRuleComparison, Trajectory
+from sklearn_superior.model_selection import (
+    StoppingRuleComparison,
+    Trajectory,
+    compare_stopping_rules,
+)
 from sklearn_superior.plotting import StoppingTrajectoryDisplay
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -38,9 +44,9 @@ def test_curves_and_markers_show_scores_and_choices():
     r = np.corrcoef(SCORES["brier"], SCORES["target"])[0, 1]
     assert labels[0] == f"brier (r = {r:.2f})"
     assert labels[2] == "F1"
-    # A rule and its penalized form share the colour, and differ by the line.
+    # A rule and its penalized form differ in everything.
     plain, penalized = display.lines_["brier"], display.lines_["penalized_brier"]
-    assert plain.get_color() == penalized.get_color()
+    assert plain.get_color() != penalized.get_color()
     assert plain.get_linestyle() != penalized.get_linestyle()
     assert plain.get_marker() != penalized.get_marker()
     of_brier = [m for m in find_markers(display) if looks_like(m, plain)]
@@ -155,10 +161,32 @@ RULES = [
 ]
 
 
+DEFAULTS = [
+    *("log_loss", "brier", "penalized_brier", "penalized_log_loss"),
+    *("refined_log_loss", "accuracy"),
+]
+
+
 def make_many(n_stages=12):
     rng = np.random.default_rng(0)
     scores = {rule: rng.normal(size=n_stages) for rule in [*RULES, "target"]}
     return Trajectory(0, 0, scores, scores)
+
+
+def test_the_rules_compared_by_default_have_colours_of_their_own():
+    X, y = load_wine(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=2)
+    rules = compare_stopping_rules(model, X, y, cv=2, random_state=0).rules
+    assert set(rules) == {*DEFAULTS, "last"}
+    display = StoppingTrajectoryDisplay(make_many(), DEFAULTS).plot()
+    colours = {name: line.get_color() for name, line in display.lines_.items()}
+    assert len(set(colours.values())) == len(DEFAULTS) + 1
+    assert list(colours) == [*DEFAULTS, "target"]
+    # They keep them beside others.
+    display = StoppingTrajectoryDisplay(make_many(), RULES).plot()
+    assert list(display.lines_) == [*RULES, "target"]
+    for name, colour in colours.items():
+        assert display.lines_[name].get_color() == colour
 
 
 def test_no_two_of_many_rules_look_the_same():
@@ -169,15 +197,33 @@ def test_no_two_of_many_rules_look_the_same():
     assert len(looks) == len(RULES) + 1
 
 
-def test_the_legend_of_many_rules_stays_in_the_figure():
-    display = StoppingTrajectoryDisplay(make_many(), RULES).plot()
-    display.figure_.draw_without_rendering()
+@pytest.mark.parametrize("rules", [DEFAULTS, RULES[:11]], ids=["default", "many"])
+@pytest.mark.parametrize("size", [None, (4, 3), (6.4, 4.8), (10, 6)])
+def test_legend_and_markers_stay_in_the_figure(rules, size):
+    names = [*rules, "target"]
+    scores = {name: np.eye(9)[3 * (k % 3)] for k, name in enumerate(names)}
+    ax = None if size is None else pyplot.subplots(figsize=size)[1]
+    display = StoppingTrajectoryDisplay(Trajectory(0, 0, scores, scores), rules)
+    display.plot(ax=ax).figure_.draw_without_rendering()
     legend = display.ax_.get_legend().get_window_extent()
-    figure = display.figure_.bbox
-    assert legend.x0 >= 0
-    assert legend.x1 <= figure.width
-    assert legend.y1 <= figure.height
-    assert display.ax_.get_window_extent().height > 200
+    figure, axes = display.figure_.bbox, display.ax_.get_window_extent()
+    assert 0 <= legend.x0 < legend.x1 <= figure.width
+    assert axes.y1 <= legend.y0 < legend.y1 <= figure.height
+    assert axes.height > 0.3 * figure.height
+    for marker in find_markers(display):  # a third of them above each other
+        (_, y), *_ = marker.get_transform().transform(marker.get_xydata())
+        assert y + marker.get_markersize() / 2 < axes.y1
+    heights = [t.get_window_extent() for t in display.ax_.get_yticklabels()]
+    assert all(low.y1 < high.y0 for low, high in pairwise(heights))
+
+
+def test_dashes_are_seen_in_the_legend():
+    display = StoppingTrajectoryDisplay(make_many(), DEFAULTS).plot()
+    display.figure_.draw_without_rendering()
+    for handle in display.ax_.get_legend().get_lines()[: len(DEFAULTS)]:
+        length = np.ptp(handle.get_xdata())  # in points
+        pattern = 6.4 * handle.get_linewidth()  # the longest: a dash, a dot, two gaps
+        assert length - handle.get_markersize() > 2 * pattern
 
 
 def test_a_dark_style_has_a_light_target_and_dark_hollow_markers():
