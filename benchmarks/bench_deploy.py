@@ -3,8 +3,8 @@
 - "size": bytes of a file, and milliseconds to predict one row and 10,000 rows, with one
   thread. It is the time of the processor, as other programs take turns with this one,
   and the least of many calls.
-- "drift": log loss on new rows of the breast cancer data before and after the temperature
-  is fitted again, and after training again. Means over 10 splits.
+- "drift": log loss on new rows of the breast cancer data before and after the
+  temperature is fitted again, and after training again. Means over 10 splits.
 - "thresholds": mean cost of decisions and F1, with a threshold from the costs and with
   one that is tuned. Means over 10 splits of a data set of scikit-learn.
 
