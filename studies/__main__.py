@@ -15,6 +15,7 @@ STUDIES = {
     "procedures": "studies.procedures",
     "small": "studies.small.validation",
     "racing": "studies.small.racing",
+    "race_live": "studies.small.race_live",
     "search_table": "studies.small.search_table",
     "decisions": "studies.small.decisions",
 }

@@ -1,0 +1,223 @@
+"""A live race in breadth: what it saves in a search, and what it costs.
+
+The rule was chosen on the records of the study "racing". Here it is tried on twelve
+other sets: the tables of several classes of the study "procedures" with at least 4,000
+rows, by alphabet, every second. A search of 27 settings and a race of the same
+settings are timed in the same process, alternating which is first. Then the winner of
+each is trained on all rows, and scored on test rows::
+
+    OMP_NUM_THREADS=1 python -m studies race_live run --data-home FOLDER \\
+        --estimators HGB MLP
+    python -m studies race_live run --data-home FOLDER \\
+        --estimators HGB_threads MLP_threads
+    python -m studies race_live report
+
+The second command does the same for every fourth set with the libraries' own number of
+threads.
+"""
+
+import ctypes
+import gc
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from threadpoolctl import threadpool_limits
+
+from studies import procedures
+from studies._page import Heading, Paragraph, Table
+from studies._runner import check_names
+from studies._tables import load_table
+from studies.small import racing
+from studies.small.breadth_first import Live, race
+from studies.small.search_table import split
+
+__all__ = ["FIELDS", "QUICK", "TITLE", "load", "make_jobs", "make_parts", "train"]
+
+TITLE = "A live race in breadth: what it saves, and what it costs"
+FIELDS = ("job", "n_rows", "settings", "order", "full", "race", "scores", "test")
+QUICK = ("wine",)
+SETS = (
+    "abalone3",
+    "bird_strikes",
+    "diamonds_cut",
+    "gas_drift",
+    "hpc_jobs",
+    "nsl_kdd",
+    "page_blocks",
+    "portal_rodents",
+    "steel_energy",
+    "texture",
+    "transport_mode",
+    "wine_quality_white",
+)
+N_ROWS, N_STAGES = 300, 100  # as in the records on which the rule was chosen
+FAMILIES = {"HGB": SETS, "MLP": SETS}
+FAMILIES |= {f"{family}_threads": SETS[::4] for family in ("HGB", "MLP")}
+# The criterion for building a race into the search, fixed before the run.
+LEAST_SAVED, MOST_MEAN_REGRET, MOST_REGRET = 50, 0.5, 3.0  # percent
+
+
+@dataclass(frozen=True)
+class Job:
+    """A search and a race on a split of a data set."""
+
+    dataset: str
+    family: str
+    seed: int
+    max_iter: int = N_STAGES
+
+    @property
+    def name(self):
+        """Unique name of the job."""
+        return f"{self.dataset}/{self.family}-{self.max_iter}/seed{self.seed}"
+
+
+def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, **_):
+    """List the jobs; `n_repeats` is the number of seeds."""
+    check_names("--datasets", datasets, [*SETS, *QUICK])
+    check_names("--estimators", estimators, FAMILIES)
+    return [
+        Job(dataset, family, seed, max_iter or N_STAGES)
+        for seed in range(n_repeats or 1)
+        for dataset in datasets or SETS
+        for family in estimators or FAMILIES
+        if datasets or dataset in FAMILIES[family]
+    ]
+
+
+def load(dataset, data_home=None):
+    """Return the features and the classes of a data set."""
+    if dataset in QUICK:
+        return load_table(dataset)
+    task = procedures.load(dataset, data_home)
+    return task.X, task.y
+
+
+def make_search(job):
+    """Return the search of a job, by the default rule."""
+    family = job.family.removesuffix("_threads")
+    same = racing.Job(job.dataset, family, job.seed, job.max_iter)
+    return racing.make_search(same).set_params(scoring=None)
+
+
+def make_one(job, params, **options):
+    """Return a search of a single candidate."""
+    search = make_search(job)
+    search.estimator.set_params(**params)
+    return search.set_params(param_grid=None, **options)
+
+
+@contextmanager
+def metered(meter):
+    """Write seconds and peak memory, in MiB above the start, into a dict."""
+    gc.collect()
+    start = _reset_peak()
+    clock, cpu = time.perf_counter(), time.process_time()
+    yield
+    meter["clock"] = round(time.perf_counter() - clock, 3)
+    meter["cpu"] = round(time.process_time() - cpu, 3)
+    meter["memory"] = None if start is None else round(_read("VmHWM") - start, 1)
+    meter["memory_before"] = start and round(start, 1)
+
+
+def _reset_peak():
+    """Start a new peak; return the resident memory in MiB, None if not on Linux."""
+    if sys.platform != "linux":
+        return None
+    ctypes.CDLL(None).malloc_trim(0)  # what is free already is not counted
+    Path("/proc/self/clear_refs").write_text("5")
+    return _read("VmRSS")
+
+
+def _read(name):
+    """Return an entry of this process in MiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith(f"{name}:")]
+    return int(line.split()[1]) / 1024
+
+
+def run_search(job, settings, X, y):
+    """Return the winner of a search, its score, and the curves of all candidates."""
+    search = make_search(job).fit(X, y)
+    return int(search.best_index_), float(search.best_score_), search.stage_scores_
+
+
+def run_race(job, settings, X, y):
+    """Return the winner of a race, its score, and the curves of all candidates."""
+    candidates = [Live(make_one(job, params), X, y) for params in settings]
+    winner = race(candidates, job.max_iter)
+    curves = [np.array(candidate.scores) for candidate in candidates]
+    return winner, float(candidates[winner].best), curves
+
+
+RUNS = {"full": run_search, "race": run_race}
+
+
+def train(job, data_home=None, device="auto"):
+    """Do a job; return its record, ready for JSON."""
+    X, y, X_test, y_test = split(*load(job.dataset, data_home), N_ROWS, job.seed)
+    grid = make_search(job).param_grid
+    settings = list(ParameterGrid(grid))
+    order = list(RUNS)
+    if job.dataset in SETS[1::2]:
+        order.reverse()
+    limit = None if job.family.endswith("_threads") else 1
+    start, record, curves = time.perf_counter(), {}, {}
+    with warnings.catch_warnings(action="ignore"), threadpool_limits(limit):
+        race([Live(make_one(job, settings[0]), X, y)], job.max_iter)  # warm up
+        for name in order:
+            record[name] = meter = {}
+            with metered(meter):
+                winner, score, curves[name] = RUNS[name](job, settings, X, y)
+            n_stages = [len(curve) for curve in curves[name]]
+            meter |= {"winner": winner, "score": score, "n_stages": n_stages}
+        test = score_winners(job, settings, record, (X, y, X_test, y_test))
+    return {
+        "job": asdict(job),
+        "n_rows": {"train": len(y), "test": len(y_test)},
+        "n_classes": int(y.max()) + 1,
+        "settings": settings,
+        "order": order,
+        **record,
+        "same_scores": _are_same(curves["full"], curves["race"]),
+        "scores": [curve.round(6).tolist() for curve in curves["full"]],
+        "test": test,
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def _are_same(curves, starts):
+    """Return whether the race has seen the first scores of the search, to the bit."""
+    pairs = zip(curves, starts, strict=True)
+    return all(np.array_equal(curve[: len(part)], part) for curve, part in pairs)
+
+
+def score_winners(job, settings, record, data):
+    """Return the test log loss of both winners, trained on all rows.
+
+    The error is the standard error of their difference over the test rows.
+    """
+    X, y, X_test, y_test = data
+    losses = {}
+    for number in {record[name]["winner"] for name in RUNS}:
+        model = make_one(job, settings[number], refit="all").fit(X, y)
+        p_true = model.predict_proba(X_test)[np.arange(len(y_test)), y_test]
+        losses[number] = -np.log(np.maximum(p_true, np.finfo(p_true.dtype).eps))
+    full, other = (losses[record[name]["winner"]] for name in RUNS)
+    return {
+        "full": float(full.mean()),
+        "race": float(other.mean()),
+        "error": float((other - full).std(ddof=1) / np.sqrt(len(full))),
+    }
+
+
+def make_parts(records):
+    """Return the parts of the page."""
+    return [Heading(1, TITLE), Paragraph("To come."), Table(["set"], [])]
