@@ -106,12 +106,17 @@ class Live(Candidate):
         self._greenlet.parent.switch()
         return False
 
+    @property
+    def is_closed(self):
+        """Whether the search has ended, by itself or because it was given up."""
+        return not self._greenlet
+
     def train(self, n_stages):
         """Train more stages; the search may stop by itself."""
         for _ in range(n_stages):
             if self.is_open:
                 self._greenlet.switch()
-                self.is_open = not self._greenlet.dead
+                self.is_open = not self.is_closed
 
     def close(self):
         """Give the candidate up: its search and all of its trainings end."""
