@@ -6,7 +6,8 @@ processor, with one thread. "Folds" is the log loss of the chosen setting averag
 the folds, refined but for GridSearchCV; "test" is that of the final model.
 
 Run with ``make benchmark`` or ``python benchmarks/bench_optuna.py [FILE.csv ...]``,
-where the last column of a file is the class. Without files, the digits are used.
+where the last column of a file is the class. Without files, the table is
+breast_cancer of scikit-learn.
 """
 
 import sys
@@ -18,7 +19,7 @@ import numpy as np
 import optuna
 import pandas as pd
 from lightgbm import LGBMClassifier
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, train_test_split
 
@@ -125,5 +126,6 @@ if __name__ == "__main__":
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.simplefilter("ignore")
     tables = {Path(path).name.split(".")[0]: load(path) for path in sys.argv[1:]}
-    for name, (X, y) in (tables or {"digits": load_digits(return_X_y=True)}).items():
+    tables = tables or {"breast_cancer": load_breast_cancer(return_X_y=True)}
+    for name, (X, y) in tables.items():
         compare(name, X, np.unique(y, return_inverse=True)[1])

@@ -20,18 +20,21 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_superior.model_selection import StagedSearchCV
 from studies.__main__ import main
+from studies._page import interval, signed
 from studies._store import RecordStore
-from studies.small import race_live
+from studies.small import race_live, racing
 from studies.small.breadth_first import Live, Recorded, race, upper_bound
 from studies.small.race_live import (
+    MOST_REGRET,
     SETS,
+    by_family,
     make_jobs,
     make_parts,
     measure,
     meets_criterion,
     summarize_sets,
 )
-from studies.tests.rules_records import DATA
+from studies.tests.rules_records import DATA, RECORDS, ROOT
 
 BUDGET = 40
 
@@ -251,8 +254,8 @@ def test_the_report_has_both_families_and_their_sets():
     parts = make_parts(records)
     families, *tables = [part for part in parts if part.kind == "table"]
     assert [row[:3] for row in families.rows] == [
-        ["HGB", "12", "60.0"],
-        ["MLP", "12", "40.0"],
+        ["HGB", "12", "+60.0"],
+        ["MLP", "12", "+40.0"],
     ]
     assert [len(table.rows) for table in tables] == [12, 12]
     (verdicts,) = [part for part in parts if part.kind == "bullets"]
@@ -291,3 +294,121 @@ def test_a_quick_run(tmp_path):
     if sys.platform == "linux":
         assert record["race"]["memory"] > record["full"]["memory"] > 0
     assert main(["race_live", "report", "--folder", str(tmp_path)]) == 0
+
+
+@pytest.fixture(scope="module")
+def records():
+    if not RECORDS.exists():
+        pytest.skip("no records here")
+    return RecordStore(RECORDS / "race_live", race_live.FIELDS).load_all()[0]
+
+
+@pytest.fixture(scope="module")
+def guide():
+    """The section, in one line."""
+    text = (ROOT / "doc" / "benchmarks.rst").read_text()
+    text = text[text.index("Racing\n------") : text.index("Speed of the network\n---")]
+    return " ".join(text.split())
+
+
+def row_of(title, *cells):
+    return f"* - {title} " + " ".join(f"- {cell}" for cell in cells)
+
+
+def test_the_guide_shows_the_table_of_the_records(records, guide):
+    families = by_family(records)
+    s = [summarize_sets(families[name]) for name in ("HGB", "MLP")]
+
+    def show(title, name, form=lambda v: f"{signed(v)} %"):
+        assert row_of(title, *(form(own[name]) for own in s)) in guide
+
+    show("time saved, by the clock", "clock", lambda v: f"{v:.1f} %")
+    show("time saved, of the processor", "cpu", lambda v: f"{v:.1f} %")
+    show("log loss in cross-validation, mean", "regret_cv")
+    show("log loss on the test rows, mean", "regret")
+    show("… on the worst set", "worst")
+    intervals = [interval(own["low"], own["high"]) for own in s]
+    assert row_of("… 95 % interval over the sets", *intervals) in guide
+    peaks = [f"{o['memory_search']:.0f} and {o['memory_race']:.0f} MiB" for o in s]
+    assert row_of("peak memory, search and race", *peaks) in guide
+    same = [
+        sum(
+            r["race"]["winner"] == r["full"]["winner"]
+            for r in records
+            if r["job"]["family"] == name
+        )
+        for name in ("HGB", "MLP")
+    ]
+    assert row_of("same winner", *(f"{n} of 12" for n in same)) in guide
+
+
+def test_the_guide_says_what_was_decided_and_why(records, guide):
+    families = by_family(records)
+    hgb, mlp = (families[name] for name in ("HGB", "MLP"))
+    assert meets_criterion(summarize_sets(hgb))
+    assert not meets_criterion(summarize_sets(mlp))
+    assert "HistGradientBoosting meets it. The MLP does not" in guide
+    bad = [name for name, row in mlp.items() if row["regret"] > MOST_REGRET]
+    assert f"on {' and '.join(bad)}, the test log loss rose" in guide
+    missed = {name: row for name, row in mlp.items() if row["regret_cv"] > 1}
+    low, *_, high = sorted(row["regret_cv"] for row in missed.values())
+    assert len(missed) == 3
+    assert not set(missed) & set(bad)
+    assert f"that are {low:.0f} to {high:.0f} % better on three other sets" in guide
+    assert sum(row["regret"] < 0 for row in missed.values()) == 2
+    assert "So ``StagedSearchCV`` has no racing" in guide
+
+
+def test_the_guide_says_how_the_race_was_run(records, guide):
+    assert all(record["same_scores"] for record in records)
+    assert {record["n_rows"]["test"] for record in records} == {3000}
+    assert {record["n_rows"]["train"] for record in records} == {300}
+    families = by_family(records)
+    rows = [row for sets in families.values() for row in sets.values()]
+    most = max(rows, key=lambda row: row["memory_race"])
+    sizes = f"{most['memory_race']:.0f} MiB instead of {most['memory_search']:.0f}"
+    assert sizes in guide
+    changes = []
+    for name in ("HGB", "MLP"):
+        threads = families[f"{name}_threads"]
+        assert len(threads) == 3
+        alone = {dataset: families[name][dataset] for dataset in threads}
+        change = summarize_sets(alone)["clock"] - summarize_sets(threads)["clock"]
+        changes.append(abs(change))
+    assert f"by about {max(changes):.0f} points or less" in guide
+    for record in records:  # the clock counts little but our own work
+        if not record["job"]["family"].endswith("_threads"):
+            for name in ("full", "race"):
+                assert record[name]["cpu"] > 0.89 * record[name]["clock"]
+
+
+def test_a_replay_of_the_records_is_the_live_race(records):
+    """Where rounded scores are not tied; the first jobs of each family suffice."""
+    for record in records[:4]:
+        candidates = [Recorded(np.array(curve)) for curve in record["scores"]]
+        assert race(candidates, 100) == record["race"]["winner"]
+        n_stages = [len(candidate.scores) for candidate in candidates]
+        assert n_stages == record["race"]["n_stages"]
+
+
+@pytest.mark.slow
+def test_the_guide_says_what_the_rule_saved_where_it_was_chosen(guide):
+    if not RECORDS.exists():
+        pytest.skip("no records here")
+    groups = {}
+    for record in RecordStore(RECORDS / "racing", racing.FIELDS).load_all()[0]:
+        curves = [np.array(curve) for curve in record["scores"]]
+        candidates, time = [Recorded(c) for c in curves], np.array(record["fit_time"])
+        best = max(curve.mean(axis=1).max() for curve in curves)
+        score = candidates[race(candidates, 100)].best
+        shares = [
+            len(own.scores) / len(curve)
+            for own, curve in zip(candidates, curves, strict=True)
+        ]
+        saved = 100 * (1 - time @ shares / time.sum())
+        job = record["job"]
+        group = groups.setdefault((job["family"], job["seed"]), [])
+        group.append((saved, 100 * (score / best - 1)))
+    means = [np.mean(groups[key], axis=0) for key in sorted(groups)]
+    cells = [f"{saved:.0f} %, {regret:.2f} %" for saved, regret in means]
+    assert row_of("all at once, the highest bound first", *cells) in guide
