@@ -16,6 +16,7 @@ STUDIES = {
     "small": "studies.small.validation",
     "racing": "studies.small.racing",
     "paper_walk": "studies.small.paper_walk",
+    "race_live": "studies.small.race_live",
     "search_table": "studies.small.search_table",
     "decisions": "studies.small.decisions",
 }

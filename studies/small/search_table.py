@@ -75,7 +75,11 @@ def make_jobs(datasets=None, estimators=None, *, max_iter=None, n_repeats=None, 
 
 def load_set(name, data_home, *, n_train=N_TRAIN, seed=0):
     """Return training and test part, without classes of very few rows."""
-    X, y = load_table(name, data_home)
+    return split(*load_table(name, data_home), n_train, seed)
+
+
+def split(X, y, n_train, seed):
+    """Split a table into training and test part; classes become codes."""
     while True:
         y = np.unique(y, return_inverse=True)[1]
         n_kept = min(n_train, int(0.7 * len(y)))

@@ -20,6 +20,7 @@ N_RECORDS = {
     "procedures": 730,
     "small": 1085,
     "racing": 32,
+    "race_live": 30,
     "search_table": 120,
     "decisions": 120,
 }
