@@ -17,6 +17,7 @@ STUDIES = {
     "racing": "studies.small.racing",
     "search_table": "studies.small.search_table",
     "decisions": "studies.small.decisions",
+    "signals": "studies.signals",
 }
 
 
