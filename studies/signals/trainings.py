@@ -65,7 +65,7 @@ class Job:
 def make_jobs(
     plan, datasets=None, estimators=None, *, max_iter=None, n_repeats=None, **_
 ):
-    """List the jobs, the estimators before the options; `n_repeats` is that of seeds."""
+    """List the jobs, round by round; `n_repeats` is the number of seeds."""
     check_names("--datasets", datasets, plan.datasets)
     check_names("--estimators", estimators, NAMES)
     return [
