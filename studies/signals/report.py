@@ -123,7 +123,7 @@ def make_line(results, key, baseline):
         )
     )
     low, centre, high = np.exp([loss[k] for k in ("low", "difference", "high")])
-    cells = [f"{centre:.3f}", f"{low:.3f} to {high:.3f}"]
+    cells = [f"{centre:.3f}", "–" if np.isnan(low) else f"{low:.3f} to {high:.3f}"]
     cells += [f"{np.exp(np.median(list(losses.values()))):.3f}"]
     cells += [f"{loss['n_down']} of {loss['n']}", signed(f1["difference"], 1)]
     cells += [interval(f1["low"], f1["high"], 1), signed(accuracy["difference"], 1)]
@@ -279,7 +279,8 @@ def draw_sets(results):
             label=NAMES[model],
         )
     axes.axvline(1, color="black", linewidth=1)
-    axes.set_xscale("log")
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda ratio, _: f"{ratio:g}")
     axes.set_xlabel("test log loss / that of the paper's network")
     axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
     axes.grid(axis="both", alpha=0.3)
