@@ -1,14 +1,18 @@
 """The plain training loop of the study of signals, against ones written by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from sklearn_superior.datasets import make_motion_signals
 from sklearn_superior.metrics import fit_temperature, scale_temperature
 from sklearn_superior.model_selection import sliding_windows
+from sklearn_superior.neural_network import CNNClassifier
 
 torch = pytest.importorskip("torch")
 
@@ -94,6 +98,30 @@ def test_the_plain_variant_is_early_stopping_by_hand(parts):
     plain = fit(parts)["plain"]
     assert (plain.best_iteration_, plain.n_iter_) == (best, EPOCHS)
     np.testing.assert_allclose(plain.predict_proba(X_val), refined[best], atol=1e-5)
+
+
+def test_the_plain_variant_is_the_classifier(parts, monkeypatch):
+    """With one batch per epoch nothing depends on the order of the windows."""
+    monkeypatch.setattr(loop, "_BATCH_SIZE", 1000)
+    X, X_val, y, y_val = parts
+
+    def build_seeded(*args):
+        torch.manual_seed(SEED)
+        return build(*args)
+
+    model = CNNClassifier(
+        module=build_seeded, batch_size=1000, max_iter=30, random_state=0
+    )
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        model.fit(X, y, X_val=X_val, y_val=y_val)
+    plain = fit(parts, max_iter=30)["plain"]
+    assert (plain.best_iteration_, plain.n_iter_) == (
+        model.best_iteration_,
+        model.n_iter_,
+    )
+    assert plain.temperature_ == pytest.approx(model.temperature_, rel=1e-3)
+    expected = model.predict_proba(X_val)
+    np.testing.assert_allclose(plain.predict_proba(X_val), expected, atol=1e-4)
 
 
 def test_adamw_is_that_of_torch(parts):
