@@ -19,6 +19,7 @@ STUDIES = {
     "race_live": "studies.small.race_live",
     "search_table": "studies.small.search_table",
     "decisions": "studies.small.decisions",
+    "signals": "studies.signals",
 }
 
 
