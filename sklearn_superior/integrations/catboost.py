@@ -58,6 +58,8 @@ class EvalMetric(RuleMetric):
     True
     """
 
+    no_jit = True  # CatBoost would try to compile it where numba is installed
+
     def __init__(self, rule="penalized_brier", *, loss_function=None, **options):
         super().__init__(rule, **options)
         if loss_function not in (None, *_LOSS_FUNCTIONS):

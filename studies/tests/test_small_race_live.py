@@ -36,17 +36,23 @@ from studies.small.race_live import (
 )
 from studies.tests.rules_records import DATA, RECORDS, ROOT
 
-BUDGET = 40
+BUDGET, N_RACES = 40, 60
 
 
 def make_curves(seed, n_candidates=9):
-    """Return noisy curves that saturate, of several lengths."""
+    """Return curves that saturate, of several lengths.
+
+    With even seeds what is to come decides the race, with odd ones the errors do.
+    """
     rng = np.random.default_rng(seed)
+    of_stages, of_folds = (0.05, 0.0) if seed % 2 == 0 else (0.02, 0.3)
     curves = []
     for _ in range(n_candidates):
         stages = np.arange(1, rng.integers(4, BUDGET + 1) + 1)[:, np.newaxis]
-        mean = -1 - rng.random() + rng.random() * (1 - np.exp(-stages * rng.random()))
-        curves.append(mean + 0.05 * rng.normal(size=(len(stages), 5)))
+        gain = rng.random() * (1 - np.exp(-stages * rng.random()))
+        noise = of_stages * rng.normal(size=(len(stages), 5))
+        start = of_folds * rng.normal(size=5) - 1 - rng.random()
+        curves.append(start + gain + noise)
     return curves
 
 
@@ -73,7 +79,7 @@ def oracle(curves, budget):
         n[chosen] = min(n[chosen] + 2, len(curves[chosen]))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(N_RACES))
 def test_a_race_takes_the_steps_of_the_oracle(seed):
     curves = make_curves(seed)
     candidates = [Recorded(curve) for curve in curves]
@@ -82,23 +88,20 @@ def test_a_race_takes_the_steps_of_the_oracle(seed):
     assert (winner, n_stages) == oracle(curves, BUDGET)
 
 
-def test_races_save_stages_and_can_lose():
-    """The oracle is tried on races that end early, and on some that go wrong."""
-    saved, n_wrong = [], 0
-    for seed in range(30):
+def test_races_save_stages():
+    """Otherwise the oracle would be tried on nothing."""
+    saved = []
+    for seed in range(N_RACES):
         curves = make_curves(seed)
         candidates = [Recorded(curve) for curve in curves]
-        winner = race(candidates, BUDGET)
-        best = [curve.mean(axis=1).max() for curve in curves]
-        n_wrong += winner != np.argmax(best)
+        race(candidates, BUDGET)
         n_seen = sum(len(candidate.scores) for candidate in candidates)
         saved.append(1 - n_seen / sum(map(len, curves)))
     assert min(saved) < 0.2 < 0.4 < max(saved)
-    assert 0 < n_wrong < 15
 
 
 def test_the_winner_is_trained_to_its_end():
-    for seed in range(30):
+    for seed in range(N_RACES):
         candidates = [Recorded(curve) for curve in make_curves(seed)]
         assert not candidates[race(candidates, BUDGET)].is_open
 
