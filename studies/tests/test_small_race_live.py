@@ -364,6 +364,8 @@ def test_the_guide_says_what_was_decided_and_why(records, guide):
 
 def test_the_guide_says_how_the_race_was_run(records, guide):
     assert all(record["same_scores"] for record in records)
+    assert "on 3,000 test rows" in guide
+    assert "27 candidates on 300 rows" in guide
     assert {record["n_rows"]["test"] for record in records} == {3000}
     assert {record["n_rows"]["train"] for record in records} == {300}
     families = by_family(records)
@@ -386,8 +388,8 @@ def test_the_guide_says_how_the_race_was_run(records, guide):
 
 
 def test_a_replay_of_the_records_is_the_live_race(records):
-    """Where rounded scores are not tied; the first jobs of each family suffice."""
-    for record in records[:4]:
+    """A sixth of them, to save time."""
+    for record in records[::6]:
         candidates = [Recorded(np.array(curve)) for curve in record["scores"]]
         assert race(candidates, 100) == record["race"]["winner"]
         n_stages = [len(candidate.scores) for candidate in candidates]
