@@ -302,14 +302,16 @@ def make_parts(plan, records):
             f"{'seed' if n_seeds == 1 else 'seeds'}, {len(records)} of "
             f"{len(make_jobs(plan))} trainings. All sets were seen before: this is a "
             "choice, not a test. A ratio is the geometric mean over the units, of the "
-            "test log loss or of CPU time; below 1 is better. Differences "
-            "of macro F1 and of accuracy are in points. The two hydraulic sets share data and count as one unit."
+            "test log loss or of CPU time; below 1 is better. Differences of macro F1 "
+            "and of accuracy are in points. The two hydraulic sets share data and "
+            "count as one unit."
         ),
         Heading(2, "Estimators against the paper's network"),
         Paragraph(
             "All with their defaults and the same training rows, networks for "
             f"{plan['max_iter']} epochs. The networks and boosting hold out the same "
-            "validation rows; the rockets train on them, too, and are calibrated out of fold."
+            "validation rows; the rockets train on them, too, and are calibrated out "
+            "of fold."
         ),
         compare(results, lines, default),
         Bullets(answer_default(results)),

@@ -22,7 +22,7 @@ N_RECORDS = {
     "racing": 32,
     "search_table": 120,
     "decisions": 120,
-    "signals": 26,  # so far
+    "signals": 27,  # so far
 }
 # The paper's experiments at full budget, not complete yet. To resume, run the study
 # "paper" with this folder, which has records with digests of their data.
