@@ -17,7 +17,7 @@ from studies._page import (
 )
 from studies._statistics import summarize
 from studies.paper.protocol import describe_versions
-from studies.signals.trainings import DEFAULT, NAMES, OTHER, PLAIN
+from studies.signals.trainings import DEFAULT, NAMES, OTHER, PLAIN, make_jobs
 
 AVERAGES = {"ema 0.9": "0.9", "ema 0.99": "0.99"}  # ways, and their decays
 DESCRIPTIONS = {
@@ -299,17 +299,19 @@ def make_parts(plan, records):
         Heading(1, plan["title"]),
         Paragraph(
             f"{len(results.datasets(default))} data sets, {n_seeds} "
-            f"{'seed' if n_seeds == 1 else 'seeds'}, {len(records)} trainings. All "
-            "sets were seen before: this is a choice, not a test. A ratio is the "
-            "geometric mean over the units, of the test log loss or of CPU time; below "
-            "1 is better. Differences of macro F1 and of accuracy are in points. The "
-            "two hydraulic sets share data and count as one unit."
+            f"{'seed' if n_seeds == 1 else 'seeds'}, {len(records)} of "
+            f"{len(make_jobs(plan))} trainings. All sets were seen before: this is a "
+            "choice, not a test. A ratio is the geometric mean over the units, of the "
+            "test log loss or of CPU time; below 1 is better. Differences of macro F1 "
+            "and of accuracy are in points. The two hydraulic sets share data and "
+            "count as one unit."
         ),
         Heading(2, "Estimators against the paper's network"),
         Paragraph(
-            "All as users have them, with the same training rows. The networks and "
-            "boosting hold out the same validation rows; the rockets train on them, "
-            "too, and are calibrated out of fold."
+            "All with their defaults and the same training rows, networks for "
+            f"{plan['max_iter']} epochs. The networks and boosting hold out the same "
+            "validation rows; the rockets train on them, too, and are calibrated out "
+            "of fold."
         ),
         compare(results, lines, default),
         Bullets(answer_default(results)),

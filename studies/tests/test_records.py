@@ -23,6 +23,7 @@ N_RECORDS = {
     "race_live": 30,
     "search_table": 120,
     "decisions": 120,
+    "signals": 27,  # so far
 }
 # The paper's experiments at full budget, not complete yet. To resume, run the study
 # "paper" with this folder, which has records with digests of their data.
