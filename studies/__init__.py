@@ -29,7 +29,7 @@ They are not installed. In the folder that has this one::
 
 It is listed in ``__main__.py``. All studies share the runner, the record store and the
 page. A study that is planned before its first training also has a ``plan.toml``, see
-``_plan.py`` and ``_report.py``. The committed records are in ``records``, a compressed
-file for each data set. ``python -m studies.defaults`` replays them to recompute the
-evidence for the default of early stopping.
+``_plan.py``, ``_frozen.py``, ``_evidence.py`` and ``_report.py``. The committed records
+are in ``records``, a compressed file for each data set. ``python -m studies.defaults``
+replays them to recompute the evidence for the default of early stopping.
 """

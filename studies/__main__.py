@@ -13,6 +13,7 @@ STUDIES = {
     "paper": "studies.paper",
     "rules": "studies.rules",
     "procedures": "studies.procedures",
+    "habits": "studies.habits",
     "small": "studies.small.validation",
     "racing": "studies.small.racing",
     "paper_walk": "studies.small.paper_walk",

@@ -1,7 +1,8 @@
 """The plan of a study: a file that is written before the first training.
 
 It has a ``title``, the ``questions``, the data sets of each kind in ``[data.<kind>]``
-and one ``[[trainings]]`` for each kind of training. A plan stays as it was committed,
+and one ``[[trainings]]`` for each kind of training, with all sets of a kind or only
+some, its ``sets``. A plan stays as it was committed,
 with the paths of that time.
 """
 
@@ -24,16 +25,20 @@ class Plan:
     Parameters
     ----------
     text : str
+        The content of the file.
+
+    path : Path, default=None
         The file.
     """
 
     text: str
+    path: Path | None = None
 
     @classmethod
     def read(cls, path):
         """Read and check the file of a plan."""
         path = Path(path)
-        plan = cls(path.read_text("utf-8"))
+        plan = cls(path.read_text("utf-8"), path)
         try:
             missing = [key for key in _KEYS if key not in plan.settings]
         except tomllib.TOMLDecodeError as exc:
@@ -92,6 +97,7 @@ class Plan:
             for kind, dataset in self._in_order(datasets)
             for trainings in self["trainings"]
             if trainings["data"] == kind and n_round < trainings["rounds"]
+            if dataset in trainings.get("sets", [dataset])
             for job in _list_jobs(trainings, dataset, n_round, max_iter, n_folds)
             if estimators is None or job.estimator in estimators
         ]

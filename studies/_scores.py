@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from sklearn_superior.metrics import scale_temperature
+
 # The committed records have temperatures that may be below 1.
 ANY_TEMPERATURE = {"sharpen": True}
+_N_BINS = 15  # of a reliability curve
 
 
 def paper_penalty(rule, n_classes):
@@ -51,6 +54,39 @@ def macro_f1(true, predicted, n_classes):
     both = np.bincount(true, minlength=n_classes)
     both = both + np.bincount(predicted, minlength=n_classes)
     return float(np.mean(2 * right[both > 0] / both[both > 0]))
+
+
+def describe_stage(true, y_proba, temperature=1.0):
+    """Return the mean losses of probabilities, as they are and recalibrated.
+
+    Examples
+    --------
+    >>> y_proba = np.array([[0.5, 0.5], [0.25, 0.75]])
+    >>> stage = describe_stage(np.array([0, 1]), y_proba)
+    >>> stage["errors"], stage["f1_macro"], stage["brier"]
+    (0, 1.0, 0.3125)
+    """
+    predicted = y_proba.argmax(axis=1)
+    scaled = scale_temperature(y_proba, temperature)
+    return {
+        "log_loss": float(log_losses(true, y_proba).mean()),
+        "brier": brier_score(true, y_proba),
+        "errors": int(np.count_nonzero(predicted != true)),
+        "f1_macro": macro_f1(true, predicted, y_proba.shape[1]),
+        "refined_log_loss": float(log_losses(true, scaled).mean()),
+    }
+
+
+def reliability(true, y_proba):
+    """Return, for bins of the highest probability, rows and sums of it and of hits."""
+    predicted, highest = y_proba.argmax(axis=1), y_proba.max(axis=1)
+    bins = np.minimum((highest * _N_BINS).astype(int), _N_BINS - 1)
+    confidence = np.bincount(bins, weights=highest, minlength=_N_BINS)
+    return {
+        "n": np.bincount(bins, minlength=_N_BINS).tolist(),
+        "confidence": [round(float(value), 3) for value in confidence],
+        "correct": np.bincount(bins[predicted == true], minlength=_N_BINS).tolist(),
+    }
 
 
 def shorten(value, n_digits=6):

@@ -76,8 +76,8 @@ def load_table(name, data_home=None):
     return _fetch(info, home)
 
 
-def read_table(path):
-    """Read a CSV file with a header as a data frame."""
+def read_table(path, **options):
+    """Read a CSV file with a header as a data frame; options are those of pandas."""
     import pandas
 
     longer = pandas.errors.ParserWarning, pandas.errors.ParserError
@@ -85,7 +85,7 @@ def read_table(path):
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
             # Otherwise the first cells of longer rows would become row names.
-            return pandas.read_csv(path, index_col=False, low_memory=False)
+            return pandas.read_csv(path, index_col=False, low_memory=False, **options)
         except longer as exc:
             raise ValueError(
                 f"{path} must not have more cells in a row than in its header, as "

@@ -17,21 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from studies import procedures
+from studies._evidence import KINDS, Study
+from studies._figures import KIND_NAMES
+from studies._measures import LAST, get_way, leave_out, log_ratio, raise_loss, replay
 from studies._page import Heading, Paragraph, Table, as_markdown, interval, signed
 from studies._statistics import mean, summarize
 from studies._store import RecordStore
-from studies.procedures.analysis import (
-    KINDS,
-    LAST,
-    Study,
-    get_way,
-    has_one_class,
-    leave_out,
-    log_ratio,
-    raise_loss,
-    replay,
-)
-from studies.procedures.tables import KIND_NAMES, show
+from studies._wording import show
+from studies.procedures.analysis import has_one_class
 
 RECORDS = Path(__file__).with_name("records")
 TITLE = "The default of early stopping, replayed"

@@ -187,10 +187,10 @@ def _rounded(scores):
     }
 
 
-def versions():
+def versions(*more):
     """Return the versions of the packages that the numbers depend on."""
     versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in (*_PACKAGES, *more):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

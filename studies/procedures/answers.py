@@ -2,41 +2,38 @@
 
 import math
 
+from studies._evidence import KINDS, Study
+from studies._figures import KIND_NAMES, draw_forest, draw_reliability
+from studies._measures import f1_gain, log_ratio
 from studies._page import (
     Bullets,
     Figures,
     Heading,
     Paragraph,
     Table,
-    interval,
-    signed,
 )
 from studies._report import Answer
 from studies._statistics import summarize
+from studies._wording import (
+    DIGITS,
+    count_rounds,
+    judge,
+    list_results,
+    say_results,
+    show,
+)
 from studies.procedures import descriptions, tables
 from studies.procedures.analysis import (
     BASELINE,
     HYPOTHESES,
-    KINDS,
     REFINED,
     RULES,
-    Study,
-    f1_gain,
     five_results,
-    log_ratio,
 )
 from studies.procedures.data import COPIES
-from studies.procedures.figures import (
-    KIND_NAMES,
-    draw_forest,
-    draw_frontier,
-    draw_reliability,
-    draw_rules,
-    list_frontiers,
-)
-from studies.procedures.tables import DIGITS, show
+from studies.procedures.figures import AXES, draw_frontier, draw_rules, list_frontiers
 
-_CHANGES = {
+CHANGES = {
     "H1": "on signals, choosing the stage by refined PLL instead of the log loss "
     "changes macro F1 by",
     "H2": "on signals, choosing the stage by PBS instead of the Brier score changes "
@@ -59,7 +56,7 @@ def answer(plan, records):
     return Answer(
         [
             Heading(2, "Questions and answers"),
-            Bullets([say_result(plan, result) for result in results]),
+            Bullets(say_results(results, HYPOTHESES, CHANGES, plan["margin"])),
             Paragraph(say_how(study)),
             Heading(2, "What follows"),
             Bullets(list(decide(study, results))),
@@ -74,74 +71,6 @@ def answer(plan, records):
         ],
         tables.show_sets(study),
     )
-
-
-def say_result(plan, result):
-    """Say in a sentence what came out of a hypothesis."""
-    name = result["name"]
-    if not result["n"]:
-        return f"{name} was not tested: no data set is complete."
-    unit = _find(name).unit
-    digits = DIGITS[unit]
-    numbers = [interval(result["low"], result["high"], digits)]
-    if "nats" in result:
-        numbers.append(f"{signed(percent(result['difference']), 1)} %")
-        numbers.append(f"{signed(result['nats']['difference'], 3)} nats")
-    numbers += [f"{result['n']} units", f"adjusted p {show_p(result['p_adjusted'])}"]
-    verdict = "holds" if result["holds"] else "does not hold"
-    return (
-        f"{name} {verdict}: {_CHANGES[name]} {signed(result['difference'], digits)} "
-        f"{unit} ({'; '.join(numbers)}){_say_end(result, plan['margin'])}."
-    )
-
-
-def percent(log_points):
-    """Return a difference in log points as a percentage.
-
-    Examples
-    --------
-    >>> round(percent(-12.8), 1)
-    -12.0
-    """
-    return 100 * math.expm1(log_points / 100)
-
-
-def _say_end(result, margin):
-    """Say how to read the difference, where that is not obvious."""
-    expected = _find(result["name"]).expected
-    low, high = result["low"], result["high"]
-    if expected == "within":
-        if result["holds"]:
-            return f", less than the margin of {margin}"
-        if low > margin or high < -margin:
-            return f", more than the margin of {margin}"
-        return f"; whether that is less than the margin of {margin} remains open"
-    if result["holds"]:
-        return ""
-    if (expected == "above" and high < 0) or (expected == "below" and low > 0):
-        return ", the opposite of what was expected"
-    return "; whether there is a difference remains open"
-
-
-def _find(name):
-    return next(h for h in HYPOTHESES if h.name == name)
-
-
-def show_p(p):
-    """Return a p-value.
-
-    Examples
-    --------
-    >>> show_p(0.0421), show_p(0.00003)
-    ('0.042', 'below 0.001')
-    """
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def count_rounds(study):
-    """Say how many rounds count, of those in the plan."""
-    n_planned = max(n for own in study.planned.values() for n in own.values())
-    return f"{len(study.folds)} of {n_planned} rounds"
 
 
 def say_how(study):
@@ -274,17 +203,6 @@ def say_certainty(kind, row, holds):
     return judge(row)
 
 
-def judge(row):
-    """Say whether an interval includes 0.
-
-    Examples
-    --------
-    >>> judge({"low": -2.0, "high": -1.0}), judge({"low": -2.0, "high": 1.0})
-    ('clear', 'not clear')
-    """
-    return "clear" if row["low"] > 0 or row["high"] < 0 else "not clear"
-
-
 def advise_rule(row, margin):
     """Say which of two rules to take.
 
@@ -307,32 +225,11 @@ def advise_rule(row, margin):
 def show_results(study, results):
     """Return the table of the five tests, and what all data sets say."""
     n_seen = len(study.plan["seen"])
-    lines = [
-        [
-            result["name"],
-            str(result["n"]),
-            f"{signed(result['difference'], DIGITS[unit])} {unit}",
-            interval(result["low"], result["high"], DIGITS[unit]),
-            f"{result['n_up']} / {result['n_down']}",
-            f"{result['p']:.2g}",
-            f"{result['p_adjusted']:.2g}",
-            "yes" if result["holds"] else "no",
-            show(summarize_with_seen(study, _find(result["name"])), DIGITS[unit]),
-        ]
-        for result in results
-        for unit in [_find(result["name"]).unit]
-    ]
-    header = [
-        "hypothesis",
-        "units",
-        "difference",
-        "95 % interval",
-        "higher / lower",
-        "p",
-        "adjusted p",
-        "holds",
-        "with the sets of the pilot",
-    ]
+    header, lines = list_results(results, HYPOTHESES)
+    for line, hypothesis in zip(lines, HYPOTHESES, strict=True):
+        with_seen = summarize_with_seen(study, hypothesis)
+        line.append(show(with_seen, DIGITS[hypothesis.unit]))
+    header.append("with the sets of the pilot")
     return [
         Heading(2, "The five tests"),
         Bullets(list(study.plan["questions"])),
@@ -355,7 +252,7 @@ def draw_all(study, results):
     """Return the figures: a forest for each hypothesis, rules, and the frontier."""
     margin = study.plan["margin"]
     h1, h2, h3, h4, h5 = (
-        draw_forest(study, hypothesis, result, margin)
+        draw_forest(study, hypothesis, result, margin, AXES[hypothesis.name])
         for hypothesis, result in zip(HYPOTHESES, results, strict=True)
     )
     rules = [rule for rule in RULES if rule != BASELINE]

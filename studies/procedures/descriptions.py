@@ -9,16 +9,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from studies._statistics import mean, summarize
-from studies.procedures.analysis import (
-    AT_RANDOM,
-    BASELINE,
-    HYPOTHESES,
-    KINDS,
+from studies._evidence import KINDS
+from studies._measures import (
     LAST,
-    REFINED,
-    RULES,
-    TUNED,
+    calibration_error,
     choose,
     f1_gain,
     get_way,
@@ -27,12 +21,20 @@ from studies.procedures.analysis import (
     replay,
     way_gain,
 )
+from studies._statistics import mean, summarize
+from studies.procedures.analysis import (
+    AT_RANDOM,
+    BASELINE,
+    HYPOTHESES,
+    REFINED,
+    RULES,
+    TUNED,
+)
 
 WAYS = ("default", "former", "all", "folds")
 PATIENCES = (10, 20, 50, None)
 ALL_KINDS = (*KINDS, AT_RANDOM)
 SIZES = ((0, 59, "below 60"), (60, 250, "60 to 250"), (251, math.inf, "above 250"))
-_BINS = ("n", "confidence", "correct")  # of a reliability curve
 REFITS = ("all", "folds")  # the first is kept if both lose the same
 WITHIN = (("default", "former"), ("all", "default"), ("all", "folds"))
 
@@ -115,35 +117,9 @@ def compare_tuned(study):
     return values, summaries
 
 
-def calibration_error(way):
-    """Return the measure: the expected calibration error in points, in 15 bins."""
-
-    def measure(record):
-        bins = (record["ways"].get(way) or {}).get("reliability")
-        if bins is None:
-            return math.nan
-        gaps = np.abs(np.subtract(bins["confidence"], bins["correct"]))
-        return 100 * float(gaps.sum()) / sum(bins["n"])
-
-    return measure
-
-
 def compare_calibration(study):
     """Return the expected calibration error of each way: way -> kind -> summary."""
     return {way: of_kinds(study, calibration_error(way), KINDS) for way in WAYS}
-
-
-def pool_reliability(study, way, kind):
-    """Return rows, confidence and accuracy of each bin that is not empty."""
-    bins = np.sum(
-        [
-            [record["ways"][way]["reliability"][key] for key in _BINS]
-            for record in study.trainings([kind])
-        ],
-        axis=0,
-    )
-    n, confidence, correct = bins[:, bins[0] > 0]
-    return n, confidence / n, correct / n
 
 
 def compare_sizes(study):

@@ -2,28 +2,26 @@
 
 import math
 
+from studies._evidence import KINDS
+from studies._figures import KIND_NAMES, MODEL_NAMES
+from studies._measures import LAST, log_ratio, way_gain
 from studies._page import (
     Heading,
     Paragraph,
     Table,
-    interval,
     signed,
 )
+from studies._wording import DIGITS, level, show
 from studies.procedures import descriptions
 from studies.procedures.analysis import (
     AT_RANDOM,
     BASELINE,
     HYPOTHESES,
-    KINDS,
-    LAST,
     REFINED,
     five_results,
     has_one_class,
-    log_ratio,
-    way_gain,
 )
 from studies.procedures.data import COPIES
-from studies.procedures.figures import KIND_NAMES, MODEL_NAMES
 from studies.rules.evidence import SHORT
 
 WAY_NAMES = {
@@ -32,36 +30,11 @@ WAY_NAMES = {
     "all": "StagedSearchCV, all rows",
     "folds": "StagedSearchCV, folds",
 }
-DIGITS = {"points": 2, "log points": 1}
 
 
 def short(rule):
     """Return the name of a rule."""
     return SHORT[rule].split(" (")[0]
-
-
-def show(row, digits=2):
-    """Return a difference with its interval, if it has one.
-
-    Examples
-    --------
-    >>> show({"difference": 1.0, "low": 0.5, "high": 1.5})
-    '+1.00 (+0.50 to +1.50)'
-    """
-    if math.isnan(row["low"]):
-        return signed(row["difference"], digits)
-    between = interval(row["low"], row["high"], digits)
-    return f"{signed(row['difference'], digits)} ({between})"
-
-
-def level(row, digits=1):
-    """Return a mean with its interval, without signs."""
-    if math.isnan(row["difference"]):
-        return "–"
-    if math.isnan(row["low"]):
-        return f"{row['difference']:.{digits}f}"
-    low, high = (f"{row[key]:.{digits}f}".replace("-", "−") for key in ("low", "high"))
-    return f"{row['difference']:.{digits}f} ({low} to {high})"
 
 
 def _kinds_of(study, kinds=KINDS):

@@ -15,29 +15,27 @@ from time import process_time
 from traceback import format_exc
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
-from sklearn_superior.metrics import fit_temperature, get_scorer, scale_temperature
+from sklearn_superior.metrics import fit_temperature, get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
 from sklearn_superior.neural_network import CNNClassifier
+from studies._models import make_model
 from studies._scores import (
     ANY_TEMPERATURE,
-    brier_score,
+    describe_stage,
     log_losses,
-    macro_f1,
     paper_penalty,
+    reliability,
     shorten,
     shorten_all,
 )
+from studies._sets import SIGNAL_DIM
 from studies.paper.protocol import flatten, versions
-from studies.procedures.data import AT_RANDOM, SIGNAL_DIM, TUNED, load
+from studies.procedures.data import AT_RANDOM, TUNED, load
 
 FIELDS = ("job", "seed", "n_rows", "n_classes", "ways", "samples", "problem")
 NAMES = {
@@ -57,7 +55,6 @@ FORMER = {
     "calibration": None,
 }
 _VALIDATION_FRACTION = 0.1  # the default of EarlyStoppingClassifier
-_N_BINS = 15  # of a reliability curve
 _TUNED_RULES = {
     "refined_penalized_log_loss": DEFAULT["scoring"],
     "log_loss": "neg_log_loss",
@@ -69,29 +66,11 @@ def make_estimator(job, task):
     seed, max_iter = job.seed, job.max_iter
     if job.estimator == "cnn":
         return CNNClassifier(max_iter=max_iter, random_state=seed)
-    head = [FunctionTransformer(flatten)] if task.X.ndim == SIGNAL_DIM else []
-    if job.estimator == "hgb":
-        model = HistGradientBoostingClassifier(
-            max_iter=max_iter, early_stopping=False, random_state=seed
-        )
-    elif job.estimator in ("lightgbm", "tuned"):
-        import lightgbm
-
-        model = lightgbm.LGBMClassifier(
-            n_estimators=max_iter, n_jobs=1, verbosity=-1, random_state=seed
-        )
-    else:
-        model = MLPClassifier(batch_size=32, max_iter=max_iter, random_state=seed)
-        numbers = make_pipeline(SimpleImputer(), StandardScaler())
-        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        head.append(
-            ColumnTransformer(
-                [("categories", one_hot, task.categories)], remainder=numbers
-            )
-            if task.categories
-            else numbers
-        )
-    return make_pipeline(*head, model) if head else model
+    model = make_model(job.estimator, max_iter, seed, task.categories)
+    if task.X.ndim != SIGNAL_DIM:
+        return model
+    steps = [step for _, step in getattr(model, "steps", [(None, model)])]
+    return make_pipeline(FunctionTransformer(flatten), *steps)
 
 
 def train(plan, job, data_home=None, device="auto"):
@@ -295,36 +274,3 @@ def choices(record):
         + paper_penalty("log_loss", n_classes) * error,
     }
     return {rule: int(np.nanargmin(loss)) for rule, loss in rules.items()}
-
-
-def describe_stage(true, y_proba, temperature=1.0):
-    """Return the mean losses of probabilities, as they are and recalibrated.
-
-    Examples
-    --------
-    >>> y_proba = np.array([[0.5, 0.5], [0.25, 0.75]])
-    >>> stage = describe_stage(np.array([0, 1]), y_proba)
-    >>> stage["errors"], stage["f1_macro"], stage["brier"]
-    (0, 1.0, 0.3125)
-    """
-    predicted = y_proba.argmax(axis=1)
-    scaled = scale_temperature(y_proba, temperature)
-    return {
-        "log_loss": float(log_losses(true, y_proba).mean()),
-        "brier": brier_score(true, y_proba),
-        "errors": int(np.count_nonzero(predicted != true)),
-        "f1_macro": macro_f1(true, predicted, y_proba.shape[1]),
-        "refined_log_loss": float(log_losses(true, scaled).mean()),
-    }
-
-
-def reliability(true, y_proba):
-    """Return, for bins of the highest probability, rows and sums of it and of hits."""
-    predicted, highest = y_proba.argmax(axis=1), y_proba.max(axis=1)
-    bins = np.minimum((highest * _N_BINS).astype(int), _N_BINS - 1)
-    confidence = np.bincount(bins, weights=highest, minlength=_N_BINS)
-    return {
-        "n": np.bincount(bins, minlength=_N_BINS).tolist(),
-        "confidence": [round(float(value), 3) for value in confidence],
-        "correct": np.bincount(bins[predicted == true], minlength=_N_BINS).tolist(),
-    }

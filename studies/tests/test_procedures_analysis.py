@@ -9,18 +9,11 @@ import pytest
 from scipy.stats import binom, kstest
 
 from sklearn_superior.early_stopping import EarlyStopper
+from studies._evidence import Study, tost
+from studies._measures import choose, f1_gain, log_ratio, replay
 from studies._plan import Plan
 from studies._statistics import sign_flip_above, summarize
-from studies.procedures.analysis import (
-    RULES,
-    Study,
-    choose,
-    f1_gain,
-    five_results,
-    log_ratio,
-    replay,
-    tost,
-)
+from studies.procedures.analysis import RULES, five_results
 from studies.tests.procedures_records import (
     AT_RANDOM,
     BINARY,

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from studies._evidence import Study
 from studies._page import (
     Bullets,
     Figures,
@@ -13,12 +14,13 @@ from studies._page import (
     as_html,
     as_markdown,
 )
-from studies.procedures.analysis import Study, five_results
+from studies._wording import say_results
+from studies.procedures.analysis import HYPOTHESES, five_results
 from studies.procedures.answers import (
+    CHANGES,
     answer,
     decide,
     list_limits,
-    say_result,
     show_advice,
 )
 from studies.tests.procedures_records import (
@@ -28,6 +30,12 @@ from studies.tests.procedures_records import (
     number_of,
     plant,
 )
+
+
+def say(result):
+    own = [h for h in HYPOTHESES if h.name == result["name"]]
+    (sentence,) = say_results([result], own, CHANGES, PLAN["margin"])
+    return sentence
 
 
 def parts_of(records):
@@ -62,7 +70,7 @@ def test_the_page_begins_with_five_sentences(parts):
 
 def test_sentences_say_plainly_what_failed():
     results = five_results(PLAN, make_records(oppose))
-    sentences = [say_result(PLAN, result) for result in results]
+    sentences = [say(result) for result in results]
     for k in (0, 1, 2, 4):
         assert sentences[k].startswith(f"H{k + 1} does not hold: ")
         assert sentences[k].endswith(", the opposite of what was expected.")
@@ -80,8 +88,8 @@ def test_sentences_about_the_margin(size, end):
         return {"refined": size + 0.05 * (number_of(dataset) - 4)}
 
     result = five_results(PLAN, make_records(effects))[3]
-    assert say_result(PLAN, result).startswith("H4 does not hold")
-    assert say_result(PLAN, result).endswith(end)
+    assert say(result).startswith("H4 does not hold")
+    assert say(result).endswith(end)
 
 
 def test_an_interval_around_zero_remains_open():
@@ -90,12 +98,12 @@ def test_an_interval_around_zero_remains_open():
 
     result = five_results(PLAN, make_records(effects))[0]
     end = "; whether there is a difference remains open."
-    assert say_result(PLAN, result).endswith(end)
+    assert say(result).endswith(end)
 
 
 def test_what_was_not_tested_is_said():
     (result, *_) = five_results(PLAN, [])
-    assert say_result(PLAN, result) == "H1 was not tested: no data set is complete."
+    assert say(result) == "H1 was not tested: no data set is complete."
 
 
 def decisions(effects):

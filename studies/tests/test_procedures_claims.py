@@ -4,23 +4,13 @@ import math
 
 import pytest
 
+from studies._evidence import KINDS, Study
+from studies._measures import LAST, get_way, log_ratio, raise_loss, replay
 from studies._store import RecordStore
+from studies._wording import show, show_p
 from studies.procedures import FIELDS, PLAN, descriptions
-from studies.procedures.analysis import (
-    BASELINE,
-    KINDS,
-    LAST,
-    REFINED,
-    Study,
-    five_results,
-    get_way,
-    log_ratio,
-    raise_loss,
-    replay,
-)
-from studies.procedures.answers import show_p
+from studies.procedures.analysis import BASELINE, REFINED, five_results
 from studies.procedures.recompute import recompute
-from studies.procedures.tables import show
 from studies.tests.rules_records import RECORDS
 from studies.tests.test_rules_claims import expect, expect_row
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from studies._sets import Task, thin_out
 from studies.procedures import PLAN
-from studies.procedures.data import COPIES, Task, _thinned, load, share_of_copies
+from studies.procedures.data import COPIES, load, share_of_copies
 from studies.tests.rules_records import DATA
 
 needs_data = pytest.mark.skipif(
@@ -32,11 +33,11 @@ def test_no_class_gets_lost():
     y = np.repeat([0, 1, 2], [1000, 5, 20])
     rng = np.random.RandomState(0)
     (train, _), *_ = StratifiedKFold(5).split(y, y)
-    rows = _thinned(train, y, 100, rng)
+    rows = thin_out(train, y, 100, rng)
     assert len(rows) == 100
     assert np.bincount(y[rows]).tolist()[1] == 4
     assert np.bincount(y[rows])[2] >= 6
-    assert np.array_equal(_thinned(train, y, 2000, rng), train)
+    assert np.array_equal(thin_out(train, y, 2000, rng), train)
 
 
 def test_copies_of_training_rows_are_counted():

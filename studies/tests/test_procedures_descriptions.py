@@ -6,8 +6,9 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from studies._evidence import Study
+from studies._measures import calibration_error
 from studies.procedures import descriptions
-from studies.procedures.analysis import Study
 from studies.tests.procedures_records import (
     BINARY,
     GROUPED,
@@ -90,7 +91,7 @@ def test_calibration_errors_are_those_of_the_bins(study):
     for of_way in rows.values():
         assert means(of_way) == pytest.approx(dict.fromkeys(KINDS, 5.0))
     at_random = make_record("signal_0_at_random", "hgb", has_refits=False)
-    assert math.isnan(descriptions.calibration_error("all")(at_random))
+    assert math.isnan(calibration_error("all")(at_random))
 
 
 def test_trainings_are_sorted_by_the_size_of_the_validation_part():

@@ -5,13 +5,16 @@ from io import BytesIO
 
 import pytest
 
+from studies import _figures
+from studies._figures import draw_forest, draw_reliability, pool_reliability
+
 pytest.importorskip("matplotlib")
 
 from matplotlib import pyplot
 
+from studies._evidence import Study
 from studies.procedures import figures
-from studies.procedures.analysis import HYPOTHESES, Study, five_results
-from studies.procedures.descriptions import pool_reliability
+from studies.procedures.analysis import HYPOTHESES, five_results
 from studies.tests.procedures_records import (
     PLAN,
     make_records,
@@ -35,14 +38,15 @@ def drawn(monkeypatch):
         pyplot.close(figure)
         return b""
 
-    monkeypatch.setattr(figures, "as_png", as_png)
+    for module in (figures, _figures):
+        monkeypatch.setattr(module, "as_png", as_png)
     return kept
 
 
 def draw(number, effects, drawn):
     study = Study(PLAN, make_records(effects))
     result = five_results(PLAN, study)[number]
-    figures.draw_forest(study, HYPOTHESES[number], result, 0.5)
+    draw_forest(study, HYPOTHESES[number], result, 0.5, "axis")
     return drawn[-1].axes[0]
 
 
@@ -54,7 +58,7 @@ def test_a_forest_has_a_row_for_each_set_and_grows_with_them():
     study = Study(PLAN, make_records(plant))
     results = five_results(PLAN, study)
     sizes = [
-        size_of(figures.draw_forest(study, HYPOTHESES[k], results[k], 0.5))
+        size_of(draw_forest(study, HYPOTHESES[k], results[k], 0.5, "axis"))
         for k in (0, 2)
     ]
     assert sizes[0][0] == sizes[1][0] == 4.5 * 160
@@ -102,7 +106,7 @@ def test_frontiers_have_a_panel_for_each_model(drawn):
     assert list(frontiers) == ["hgb", "lightgbm", "mlp", "cnn"]
     figures.draw_frontier(frontiers, "loss_lost", "lost", ["log_loss", "brier"][:1])
     assert [ax.get_title() for ax in drawn[0].axes] == list(
-        figures.MODEL_NAMES.values()
+        _figures.MODEL_NAMES.values()
     )
     frontiers.pop("cnn")
     for row in frontiers["hgb"]:
@@ -115,7 +119,7 @@ def test_frontiers_have_a_panel_for_each_model(drawn):
 
 def test_reliability_has_a_curve_for_each_way(drawn):
     study = Study(PLAN, make_records(plant))
-    figures.draw_reliability(study, {"default": "a", "folds": "b"})
+    draw_reliability(study, {"default": "a", "folds": "b"})
     assert [ax.get_title() for ax in drawn[0].axes] == [
         "tables",
         "binary tables",
@@ -133,7 +137,7 @@ def test_reliability_has_a_curve_for_each_way(drawn):
 def test_a_mean_without_an_interval_is_drawn(drawn):
     _, ax = pyplot.subplots()
     row = {"difference": 1.0, "low": math.nan, "high": math.nan}
-    figures._draw_diamond(ax, 0, row, "black")
-    figures._draw_diamond(ax, 0, row | {"difference": math.nan}, "black")
+    _figures._draw_diamond(ax, 0, row, "black")
+    _figures._draw_diamond(ax, 0, row | {"difference": math.nan}, "black")
     assert len(ax.patches) == 1
     pyplot.close()

@@ -4,11 +4,13 @@ import math
 
 import pytest
 
+from studies._wording import level, show
+
 pytest.importorskip("matplotlib")
 
+from studies._evidence import Study
 from studies._page import Table
 from studies.procedures import tables
-from studies.procedures.analysis import Study
 from studies.tests.procedures_records import PLAN, make_records, number_of, plant
 
 
@@ -24,12 +26,12 @@ def rows_of(parts, which=0):
 
 def test_numbers_have_their_interval_if_there_is_one():
     row = {"difference": 1.0, "low": -0.5, "high": 2.5}
-    assert tables.show(row) == "+1.00 (−0.50 to +2.50)"
-    assert tables.level(row) == "1.0 (−0.5 to 2.5)"
+    assert show(row) == "+1.00 (−0.50 to +2.50)"
+    assert level(row) == "1.0 (−0.5 to 2.5)"
     row = row | {"low": math.nan}
-    assert (tables.show(row, 1), tables.level(row, 0)) == ("+1.0", "1")
+    assert (show(row, 1), level(row, 0)) == ("+1.0", "1")
     row = row | {"difference": math.nan}
-    assert (tables.show(row), tables.level(row)) == ("–", "–")
+    assert (show(row), level(row)) == ("–", "–")
 
 
 def test_rules_are_listed_for_each_kind(study):

@@ -11,11 +11,12 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn_superior.datasets import make_motion_signals
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.model_selection import StagedSearchCV, sliding_windows
+from studies._measures import replay
 from studies._plan import Plan
+from studies._sets import Task
 from studies.paper.protocol import Job
 from studies.procedures import PLAN, trainings
-from studies.procedures.analysis import REFINED, replay
-from studies.procedures.data import Task
+from studies.procedures.analysis import REFINED
 
 
 @pytest.fixture

@@ -28,11 +28,12 @@ N_RECORDS = {
 # The paper's experiments at full budget, not complete yet. To resume, run the study
 # "paper" with this folder, which has records with digests of their data.
 UNFINISHED = {"paper_full"}
+PLANNED = {"habits"}  # studies that are not done yet
 
 
 def test_every_study_has_its_records():
     folders = {path.name for path in RECORDS.iterdir() if path.is_dir()}
-    assert folders - UNFINISHED == set(STUDIES) == set(N_RECORDS)
+    assert folders - UNFINISHED - PLANNED == set(STUDIES) - PLANNED == set(N_RECORDS)
 
 
 @pytest.mark.parametrize("name", sorted(UNFINISHED))
@@ -47,7 +48,7 @@ SLOW = ("racing",)  # 3,840 races are simulated
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in STUDIES],
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in N_RECORDS],
 )
 def test_the_committed_report_says_what_the_records_say(name):
     study = import_module(STUDIES[name])
@@ -57,7 +58,7 @@ def test_the_committed_report_says_what_the_records_say(name):
     assert text == (RECORDS / name / "report.md").read_text()
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", N_RECORDS)
 def test_files_are_those_of_one_data_set(name):
     for path in (RECORDS / name).glob("*.jsonl.gz"):
         stem = path.name.removesuffix(".jsonl.gz")
