@@ -378,7 +378,7 @@ def test_a_class_that_training_lacks():
         ({"rules": ["brier", "brier"]}, "'rules'.*unique names"),
         ({"rules": {"target": "accuracy"}}, "'rules'.*not use the name 'target'"),
         ({"rules": {"mine": 3}}, r"rules\['mine'\].*Got 3"),
-        ({"rules": ["brierr"]}, "'rules'.*'penalized_brier'.*'brierr'"),
+        ({"rules": ["brierr"]}, "'rules'.*'brierr'. Did you mean 'brier'"),
         ({"cv": []}, "'cv'.*at least one fold"),
         ({"cv": HBlockSplit(5, n_validation_blocks=0)}, "'cv'.*validation part"),
         ({"groups": np.arange(240) // 120, "cv": GroupKFold(2)}, "groups.*two groups"),
