@@ -47,6 +47,7 @@ if find_spec("sklearn.callback") is None:
         "doc/choose_then_calibrate.rst",
         "doc/early_stopping.rst",
         "doc/imbalance.rst",
+        "studies/tests/test_habits_trainings.py",
     ]
 if any(find_spec(name) is None for name in ("optuna", "skore", "sklearn.callback")):
     collect_ignore += ["doc/neighbours.rst"]
@@ -60,6 +61,8 @@ if find_spec("torch") is None:
         "doc/scaling.rst",
         "sklearn_superior/integrations/keras.py",
         "sklearn_superior/neural_network",
+        "studies/signals/loop.py",
+        "studies/signals/networks.py",
     ]
 
 
