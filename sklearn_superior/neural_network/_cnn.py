@@ -119,12 +119,14 @@ class CNNClassifier(
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``, or ``"auto"``: the first
         available of cuda, mps and cpu.
 
-    module : callable, torch.nn.Module or None, default=None
-        Your own network. A callable gets the number of channels, the length of the
-        windows and the number of classes, and returns a `torch.nn.Module` that maps a
-        batch of shape (n, channels, length) to logits of shape (n, n_classes). Every
-        fit trains a copy of the module. The parameters of the architecture are then
-        ignored.
+    module : {"paper", "residual"}, callable or torch.nn.Module, default="paper"
+        The network. ``"paper"`` is that of the paper. ``"residual"`` has three residual
+        blocks of convolutions [2]_, and most often lower losses. For your own network,
+        pass a module or a callable. A callable gets the number of channels, the length
+        of the windows and the number of classes, and returns a `torch.nn.Module` that
+        maps a batch of shape (n, channels, length) to logits of shape (n, n_classes).
+        Every fit trains a copy of the module. `channels`, `kernel_size`, `hidden` and
+        `dropout` are those of ``"paper"``, and ignored otherwise.
 
     amp : bool, default=False
         Whether to train with automatic mixed precision, in bfloat16.
@@ -219,6 +221,9 @@ class CNNClassifier(
        probabilistic evaluation of single-label multi-class classification tasks,
        International Journal of Approximate Reasoning, 2025.
 
+    .. [2] Z. Wang, W. Yan, T. Oates: Time series classification from scratch with deep
+       neural networks, International Joint Conference on Neural Networks, 2017.
+
     Examples
     --------
     Windows with three channels and twenty time steps; the class is the rhythm.
@@ -258,7 +263,7 @@ class CNNClassifier(
         standardize=True,
         class_weight=None,
         device="auto",
-        module=None,
+        module="paper",
         amp=False,
         compile=False,
         checkpoint_dir=None,

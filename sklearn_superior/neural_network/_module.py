@@ -1,7 +1,9 @@
-"""The layers of the network."""
+"""The networks that `CNNClassifier` builds."""
 
 import torch
 from torch import nn
+
+_WIDTH = 32  # filters of a convolution of the residual network
 
 
 def make_cnn(n_channels, length, n_classes, *, channels, kernel_size, hidden, dropout):
@@ -33,6 +35,45 @@ def make_cnn(n_channels, length, n_classes, *, channels, kernel_size, hidden, dr
         nn.Linear(hidden, n_classes),
     ]
     return nn.Sequential(*layers)
+
+
+def make_residual(n_channels, length, n_classes):
+    """Build three residual blocks, the mean over time and a linear layer.
+
+    The layers are those of the residual network of Wang, Yan and Oates (2017), with 32
+    filters in every convolution.
+    """
+    blocks = [Residual(width) for width in (n_channels, _WIDTH, _WIDTH)]
+    mean = [nn.AvgPool1d(length), nn.Flatten()]  # deterministic on CUDA, too
+    return nn.Sequential(*blocks, *mean, nn.Linear(_WIDTH, n_classes))
+
+
+class Residual(nn.Module):
+    """Three convolutions with a shortcut around them.
+
+    Parameters
+    ----------
+    n_channels : int
+        Number of channels of the input.
+    """
+
+    def __init__(self, n_channels):
+        super().__init__()
+        steps, width = [], n_channels
+        for size in (7, 5, 3):
+            steps += [*_convolution(width, size), nn.ReLU()]
+            width = _WIDTH
+        self.steps = nn.Sequential(*steps[:-1])
+        self.shortcut = nn.Sequential(*_convolution(n_channels, 1))
+
+    def forward(self, x):
+        """Return the sum of both ways."""
+        return torch.relu(self.steps(x) + self.shortcut(x))
+
+
+def _convolution(width, size):
+    convolution = nn.Conv1d(width, _WIDTH, size, padding="same", bias=False)
+    return convolution, nn.BatchNorm1d(_WIDTH)
 
 
 class SeededDropout(nn.Dropout):

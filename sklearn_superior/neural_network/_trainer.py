@@ -24,7 +24,11 @@ from sklearn_superior.neural_network._devices import (
     place,
     use_threads,
 )
-from sklearn_superior.neural_network._module import SeededDropout, make_cnn
+from sklearn_superior.neural_network._module import (
+    SeededDropout,
+    make_cnn,
+    make_residual,
+)
 from sklearn_superior.neural_network._optimizers import Updates
 from sklearn_superior.utils._warnings import warn
 
@@ -45,9 +49,11 @@ def build_module(params, window_shape, n_classes, seed):
     callable, and restored.
     """
     source = params.module
-    if source is None:
+    if source == "paper":
         names = ("channels", "kernel_size", "hidden", "dropout")
         source = partial(make_cnn, **{name: getattr(params, name) for name in names})
+    elif source == "residual":
+        source = make_residual
     with ExitStack() as stack:
         stack.enter_context(own_settings(torch.device("cpu")))
         # A network with the old `weight_norm` can only be copied without gradients.
@@ -212,7 +218,7 @@ class Trainer:
         # Evaluation uses the plain module, so that later predictions are the same.
         self._forward = torch.compile(self.module) if params.compile else self.module
         # Layers of a user's network may use torch's global generators.
-        self._uses_global_generators = params.module is not None
+        self._uses_global_generators = not isinstance(params.module, str)
         # Outputs of classes that are not trained have no part in the loss.
         self._mask = None
         if not encoding.is_known.all():

@@ -26,7 +26,8 @@ _CONSTRAINTS = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "loss": [StrOptions({"log_loss", "brier"})],
     "optimizer": [StrOptions({"adam", "nadam", "sgd"})],
-    "module": [callable, None],  # a network is callable, too
+    # A network is callable, too.
+    "module": [StrOptions({"paper", "residual"}), callable],
     "class_weight": [dict, str, None],
     "n_jobs": [Integral, None],
 }
@@ -55,7 +56,7 @@ def check_windows(estimator, X, *, shape=None, name="X"):
     `shape` is the shape of a training window, or None in the first call.
     """
     # With shorter windows some weights of a filter would never see a value.
-    least = 1 if estimator.module is not None else estimator.kernel_size // 2 + 1
+    least = estimator.kernel_size // 2 + 1 if estimator.module == "paper" else 1
     n_dim = getattr(X, "ndim", None)
     if shape is not None and n_dim in (2, 3) and n_dim != 1 + len(shape):
         raise ValueError(

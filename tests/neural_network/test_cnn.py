@@ -587,10 +587,14 @@ def test_verbose_prints_each_epoch(data, capsys):
     assert re.fullmatch(r"epoch 0: loss [\d.]+, [\d.]+ s\n", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("early_stopping", [True, False])
-def test_resume_ends_with_the_same_network(data, tmp_path, early_stopping):
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"early_stopping": False}, {"module": "residual"}, {"amp": True}],
+    ids=str,
+)
+def test_resume_ends_with_the_same_network(data, tmp_path, options):
     X, y, *_ = data
-    options = {"early_stopping": early_stopping, "n_iter_no_change": 20}
+    options = {"n_iter_no_change": 20, **options}
     whole = small_cnn(max_iter=8, **options).fit(X, y)
     options["checkpoint_dir"] = tmp_path
     small_cnn(max_iter=3, **options).fit(X, y)
@@ -878,7 +882,7 @@ AMBIENT = {
 
 
 @pytest.mark.parametrize("state", AMBIENT)
-@pytest.mark.parametrize("module", [None, Perceptron])
+@pytest.mark.parametrize("module", ["paper", "residual", Perceptron])
 def test_the_state_of_torch_around_it_does_not_matter(
     data, default_dtype, state, module
 ):
@@ -982,7 +986,7 @@ def test_weights_count_across_calls_of_partial_fit(data):
 
 @pytest.mark.parametrize("cause", ["validation", "class_weight"])
 @pytest.mark.parametrize("how", ["partial_fit", "warm_start"])
-@pytest.mark.parametrize("module", [None, Perceptron])
+@pytest.mark.parametrize("module", ["paper", "residual", Perceptron])
 def test_a_class_that_training_lacked_can_be_learned_later(data, cause, how, module):
     X, y, *_ = data
     order = np.argsort(y == "one", kind="stable")

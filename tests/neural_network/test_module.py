@@ -1,5 +1,6 @@
-"""The layers of the network, and dropout with a generator of its own."""
+"""The networks, and dropout with a generator of its own."""
 
+import numpy as np
 import pytest
 
 from tests.neural_network.signals import make_windows, small_cnn
@@ -66,6 +67,30 @@ def test_the_architecture_is_that_of_the_paper():
     dense = [layer for layer in model.module_ if isinstance(layer, torch.nn.Linear)]
     assert [layer.out_features for layer in dense] == [1024, 3]
     assert dense[0].in_features == 16 * X.shape[2]
+
+
+def test_the_residual_network_is_that_of_wang_and_others():
+    X, y = make_windows(150)
+    network = small_cnn(module="residual", max_iter=2).fit(X, y).module_
+    *blocks, mean, flatten, last = network
+    for block, width in zip(blocks, (2, 32, 32), strict=True):
+        convolutions = [k for k in block.steps if isinstance(k, torch.nn.Conv1d)]
+        assert [k.kernel_size for k in convolutions] == [(7,), (5,), (3,)]
+        assert [k.in_channels for k in convolutions] == [width, 32, 32]
+        assert block.shortcut[0].kernel_size == (1,)
+    # By hand: what a block adds to its input, and the mean over time.
+    x = windows = torch.from_numpy(X[:5].astype(np.float32))
+    for block in blocks:
+        x = (block.steps(x) + block.shortcut(x)).clamp(min=0)
+    torch.testing.assert_close(network(windows), last(x.mean(dim=2)))
+    assert flatten(mean(x)).shape == (5, 32)
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_the_residual_network_takes_windows_of_any_length(length):
+    X, y = make_windows(60, length=length)
+    model = small_cnn(module="residual", max_iter=1).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("kernel_size", [1, 2, 4, 5])

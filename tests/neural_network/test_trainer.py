@@ -31,9 +31,9 @@ def make_encoding(n_classes=4, standardize=True):
     return encoding.knowing(classes)
 
 
-def make_trainer(device="cpu", module=None, **params):
+def make_trainer(device="cpu", built=None, **params):
     model = CNNClassifier(**{"learning_rate": 0.01, "random_state": 0} | params)
-    return Trainer(model, make_encoding(), module, device=torch.device(device))
+    return Trainer(model, make_encoding(), built, device=torch.device(device))
 
 
 def paper_cnn():
@@ -49,12 +49,20 @@ DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("loss", ["log_loss", "brier"])
 @pytest.mark.parametrize("optimizer", ["nadam", "adam", "sgd"])
-@pytest.mark.parametrize("variant", ["plain", "weighted", "streamed", "amp"])
+@pytest.mark.parametrize(
+    "variant", ["plain", "weighted", "streamed", "amp", "residual"]
+)
 def test_an_epoch_stays_on_the_device(device, loss, optimizer, variant, monkeypatch):
     # On the meta device a tensor of the host, or a value that is read, is an error.
     if variant == "amp" and device == "meta":
         pytest.skip("the meta device has no mixed precision")
-    trainer = make_trainer(device, loss=loss, optimizer=optimizer, amp=variant == "amp")
+    trainer = make_trainer(
+        device,
+        loss=loss,
+        optimizer=optimizer,
+        amp=variant == "amp",
+        module="residual" if variant == "residual" else "paper",
+    )
     X, y, weight = make_tensors()
     data = [X.numpy(), y.numpy(), weight.numpy() if variant == "weighted" else None]
     if variant == "streamed":
@@ -158,4 +166,4 @@ def test_probabilities_are_in_double_precision():
 
 def test_training_continues_with_a_given_network():
     module = paper_cnn()
-    assert make_trainer(module=module).module is module
+    assert make_trainer(built=module).module is module
