@@ -26,7 +26,8 @@ def load(plan, name, data_home=None):
     Whole groups are held out if there are groups. Otherwise, rows that are alike in
     all features stay in one fold, and training rows come in random order.
     """
-    path = find_set("study3", name.removesuffix(TIMED), data_home)
+    name = name.removesuffix(TIMED)  # the same rows
+    path = find_set("study3", name, data_home)
     options = {} if path.suffix == ".npz" else _MISSING
     X, y, groups, categories = read_set(path, **options)
     if X.ndim == SIGNAL_DIM:

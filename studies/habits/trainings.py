@@ -9,7 +9,7 @@ check, and what the jobs of the kind "timed" check on some of the data.
 
 import os
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from traceback import format_exc
@@ -58,7 +58,7 @@ def train(plan, job, data_home=None, device="auto"):
     start = read_clocks()
     record = {
         "job": asdict(job),
-        "seed": job.seed,
+        "seed": without_timed(job).seed,
         **git_state(plan.path),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions("lightgbm", "scipy", "pandas", "threadpoolctl"),
@@ -78,6 +78,11 @@ def train(plan, job, data_home=None, device="auto"):
             record["problem"] = format_exc(limit=-3)
     clock, cpu = read_clocks() - start
     return record | {"seconds": round(clock, 2), "cpu_seconds": round(cpu, 2)}
+
+
+def without_timed(job):
+    """Return the job whose ways share their trainings, with the same rows and seed."""
+    return replace(job, dataset=job.dataset.removesuffix(TIMED))
 
 
 def make_estimator(plan, job, categories=()):
@@ -113,15 +118,18 @@ class Job:
     """What all jobs on a fold of a data set have in common."""
 
     def __init__(self, plan, job, data_home):
-        self.plan, self.job = plan, job
+        self.plan, self.job = plan, without_timed(job)
         self.task = task = load(plan, job.dataset, data_home)
         self.rows, self.test = task.folds[job.fold]
         self.y_all, self.y = task.y, task.y[self.rows]
         self.groups = None if task.groups is None else task.groups[self.rows]
         self.classes = np.unique(self.y)
         self.true = np.searchsorted(self.classes, task.y[self.test])
-        self.estimator = make_estimator(plan, job, task.categories)
         self.patience = plan["patience"]
+        self.features = self.find_features()
+        is_category = np.isin(self.features, task.categories)
+        self.categories = np.flatnonzero(is_category).tolist()
+        self.estimator = make_estimator(plan, self.job, self.categories)
 
     @cached_property
     def X(self):
@@ -129,9 +137,23 @@ class Job:
         X = self.task.X
         if X.ndim == SIGNAL_DIM:
             return X if self.job.estimator == "cnn" else flatten(X)
-        if self.task.categories and self.job.estimator != "mlp":
-            return make_frame(X, self.task.categories)
+        X = X[:, self.features]
+        if self.categories and self.job.estimator != "mlp":
+            return make_frame(X, self.categories)
         return X
+
+    def find_features(self):
+        """Return the columns of a table that have a value in each part to train on.
+
+        HistGradientBoosting fails if one has none.
+        """
+        X = self.task.X
+        if X.ndim == SIGNAL_DIM or not np.isnan(X).any():
+            return np.arange(X.shape[1])
+        is_known = ~np.isnan(X[self.rows])
+        parts = [train for train, _ in self.folds] + [self.inner_hold_out()[0]]
+        has_values = [is_known[part].any(axis=0) for part in parts]
+        return np.flatnonzero(np.all(has_values, axis=0))
 
     def split(self):
         """Return the splitter of the hold-out.
@@ -390,7 +412,7 @@ class Training(Job):
             self.y,
             self.folds,
             patience=self.patience,
-            categories=self.task.categories,
+            categories=self.categories,
         )
         return stage, n_iter, 1.0, read_clocks() - start
 
@@ -435,14 +457,20 @@ class Training(Job):
     def calibrate_members(self, watch):
         """Return what CalibratedClassifierCV makes of the models of the last stage."""
         start, members = read_clocks(), []
-        for (_, own), kept in zip(self.folds, watch.kept["last"], strict=True):
-            members.append(
-                CalibratedClassifierCV(
-                    FrozenEstimator(Forecast(self.classes)), method="temperature"
-                )
-                .fit(_positive(kept[: len(own)]), self.y[own])
-                .predict_proba(_positive(kept[len(own) :]))
+        for (train, own), kept in zip(self.folds, watch.kept["last"], strict=True):
+            y_proba = _positive(kept)
+            # The fold is scored as a part of all rows, of which it may lack a class.
+            X = np.ones((len(self.y), len(self.classes)))
+            X[own] = y_proba[: len(own)]
+            known = own[np.isin(self.y[own], self.y[train])]
+            model = CalibratedClassifierCV(
+                FrozenEstimator(Forecast(self.classes)),
+                method="temperature",
+                cv=[(train, known)],
+                ensemble=True,
             )
+            model.fit(X, self.y)
+            members.append(model.predict_proba(y_proba[len(own) :]))
         last = max(map(len, watch.seconds))
         seconds = watch_seconds(watch, None, last) + read_clocks() - start
         return self.describe(np.mean(members, axis=0), last - 1, last, seconds)
@@ -500,15 +528,19 @@ class Timed(Job):
                 y,
                 self.folds,
                 self.patience,
-                categories=self.task.categories,
+                categories=self.categories,
             ),
             "calibrated": lambda: habits.calibrate(self.estimator, X, y, self.folds),
             "last": lambda: habits.fit(self.estimator, X, y),
         }
-        ways = {}
+        ways, failed = {}, {}
         for name, run in procedures.items():
             start = read_clocks()
-            model = run()
+            try:
+                model = run()
+            except Exception as exc:  # of the library, if a fold lacks a class
+                failed[name] = str(exc)
+                continue
             seconds = read_clocks() - start
             start = read_clocks()
             y_proba = model.predict_proba(test)
@@ -517,7 +549,7 @@ class Timed(Job):
             stage, n_iter, temperature = habits.describe_model(model, self.job.max_iter)
             way = self.describe(y_proba, stage, n_iter, seconds, temperature)
             ways[name] = way | {"predict_seconds": round(float(clock), 4)}
-        return self.describe_rows() | {"ways": ways}
+        return self.describe_rows() | {"ways": ways, "failed_ways": failed}
 
 
 def watch_seconds(watch, rule, n_iter):

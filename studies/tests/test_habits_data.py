@@ -1,6 +1,7 @@
 """The data and the jobs of the study of habits."""
 
 import csv
+import gzip
 
 import numpy as np
 import pytest
@@ -76,6 +77,20 @@ def test_folds(name):
         assert set(task.y[test]) <= set(task.y[train])
     tests = np.concatenate([test for _, test in task.folds])
     assert len(np.unique(tests)) == len(tests) == len(task.y)
+
+
+def test_timed_sets_have_the_same_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "study3" / "tables"
+    folder.mkdir(parents=True)
+    X, y = rng.normal(size=(90, 2)).round(3), np.arange(90) % 2
+    lines = ["a,b,target", *(f"{a},{b},c{c}" for (a, b), c in zip(X, y, strict=True))]
+    with gzip.open(folder / "made_up.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+    own, timed = (load(PLAN, f"made_up{end}", tmp_path) for end in ("", "_timed"))
+    for fold, other in zip(own.folds, timed.folds, strict=True):
+        for rows, other_rows in zip(fold, other, strict=True):
+            np.testing.assert_array_equal(rows, other_rows)
 
 
 @needs_data

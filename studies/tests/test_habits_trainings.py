@@ -239,6 +239,31 @@ def test_timed_procedures_choose_what_is_replayed(estimator, monkeypatch):
         assert own["predict_seconds"] > 0
 
 
+@pytest.mark.parametrize("estimator", BOOSTERS)
+@pytest.mark.filterwarnings("ignore")
+def test_folds_that_lack_a_class_or_a_column(estimator, monkeypatch):
+    X, y, groups, categories = make_table(3, grouped=True)
+    y[y == 2] = 1
+    y[groups < 6] = np.arange(48) % 3  # a class in few groups
+    X[:, 7] = np.nan
+    X[3, 7] = 1.0
+    data = X, y, groups, categories
+    training, record = make_training(monkeypatch, data, estimator, 30)
+    assert 7 not in training.features
+    lacking = [len(np.unique(training.y[own])) < 3 for _, own in training.folds]
+    assert any(lacking)
+    assert record["ways"]["calibrated"]["log_loss"] > 0
+    _, timed = make_training(monkeypatch, data, estimator, 30, trainings.Timed)
+    assert {"stopping", "search", "search_habit"} <= timed["ways"].keys()
+
+
+def test_timed_jobs_have_the_rows_and_the_seed_of_the_others():
+    timed = Job("date_fruit_timed", "hgb", "log_loss", 300, 0, 0)
+    other = Job("date_fruit", "hgb", "log_loss", 300, 0, 0)
+    assert trainings.without_timed(timed) == other
+    assert trainings.without_timed(timed).seed == other.seed != timed.seed
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_costs_of_decisions(monkeypatch):
     training, record = make_training(monkeypatch, make_table(2), "hgb", 30)
