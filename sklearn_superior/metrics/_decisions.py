@@ -72,6 +72,10 @@ def bayes_decision(y_proba, cost_matrix):
     computed after subtracting the maximum of each row. With costs of 0 on the diagonal
     and 1 elsewhere the decision is then exactly the arg max of the probabilities.
 
+    With two classes, costs of 0 for what is right, and costs :math:`a` of a false
+    positive and :math:`b` of a false negative, the positive class is chosen if its
+    probability exceeds :math:`a / (a + b)`. At the threshold, rounding may decide.
+
     Examples
     --------
     A missed fault costs ten times as much as a false alarm, so a probability of 0.2 is

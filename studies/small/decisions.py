@@ -25,6 +25,7 @@ from sklearn_superior.metrics import bayes_decision
 from studies._page import Heading, Paragraph, Table, interval, signed
 from studies._runner import check_names
 from studies._statistics import summarize
+from studies._tables import BUILT_IN
 from studies.paper.protocol import flatten
 from studies.small.validation import SETS, draw_parts, list_sizes, load
 
@@ -139,28 +140,36 @@ def train(job, data_home=None, device="auto"):
     }
 
 
-def compare_methods(records, task):
-    """Return the cost of each method relative to the first, by data sets, in percent.
-
-    Costs are summed over the seeds of a set before the logarithm of the ratio is taken.
-    The value of a set is the mean over the families.
-    """
-    totals = {}
+def mean_costs(records, task):
+    """Return the mean cost of each method on each data set."""
+    costs = {}
     for record in records:
-        job = record["job"]
         for method, cost in record[task].items():
-            key = job["dataset"], job["family"], method
-            totals[key] = totals.get(key, 0) + cost
-    by_set = {}
-    for (dataset, family, method), cost in totals.items():
-        base = totals[dataset, family, "calibrated"]
-        if method != "calibrated" and base > 0 and cost > 0:
-            ratio = 100 * np.log(cost / base)
-            by_set.setdefault(method, {}).setdefault(dataset, []).append(ratio)
+            of_set = costs.setdefault(method, {})
+            of_set.setdefault(record["job"]["dataset"], []).append(cost)
     return {
-        method: {name: float(np.mean(v)) for name, v in sets.items()}
-        for method, sets in by_set.items()
+        method: {name: float(np.mean(values)) for name, values in sets.items()}
+        for method, sets in costs.items()
     }
+
+
+def make_table(records, task):
+    """Return the table of a task; data sets are the units."""
+    costs = mean_costs(records, task)
+    base, lines = costs["calibrated"], []
+    for method, sets in costs.items():
+        if task == "classes" and method == "tuned":
+            continue  # thresholds are for two classes
+        line = [METHODS[method], f"{np.mean(list(sets.values())):.3f}"]
+        if method == "calibrated":
+            line += [""] * 4
+        else:
+            s = summarize(cost - base[name] for name, cost in sets.items())
+            line += [signed(s["difference"], 3), interval(s["low"], s["high"], 3)]
+            line += [f"{s['n_up']} of {s['n']}", f"{s['n_down']} of {s['n']}"]
+        lines.append(line)
+    header = ["decision", "mean cost", "difference", "95 %", "dearer", "cheaper"]
+    return Table(header, lines)
 
 
 def make_parts(records):
@@ -168,24 +177,24 @@ def make_parts(records):
     parts = [
         Heading(1, TITLE),
         Paragraph(
-            "Mean cost of the decisions on the test rows: 100 times the logarithm of "
-            "the ratio to the decisions of least expected cost by calibrated "
-            "probabilities. Positive is dearer. Data sets are the units."
+            "Mean cost of a decision on the test rows, and the difference to the "
+            "decisions of least expected cost by calibrated probabilities. The "
+            "cheapest mistake costs 1. Data sets are the units: the cost of a set is "
+            "the mean over families and seeds. The last columns count the sets on "
+            "which a decision is dearer or cheaper; on the others it costs the same."
         ),
     ]
     titles = {
         "binary": f"The rarest class against all others, 1:{RATIO}",
         "classes": f"All classes, random costs between 1 and {RATIO}",
     }
+    first = [r for r in records if r["job"]["dataset"] not in BUILT_IN]
     for task, title in titles.items():
-        lines = []
-        for method, sets in compare_methods(records, task).items():
-            if task == "classes" and method == "tuned":
-                continue  # thresholds are for two classes
-            s = summarize(sets.values())
-            line = [METHODS[method], signed(s["difference"], 1)]
-            line += [interval(s["low"], s["high"], 1), f"{s['n_up']} of {s['n']}"]
-            lines.append(line)
-        header = ["decision", "mean", "95 %", "sets where it is dearer"]
-        parts += [Heading(2, title), Table(header, lines)]
+        parts += [Heading(2, title), make_table(records, task)]
+        if 0 < len(first) < len(records):
+            of_first = {record["job"]["dataset"] for record in first}
+            parts += [
+                Paragraph(f"The {len(of_first)} sets of the first study:"),
+                make_table(first, task),
+            ]
     return parts

@@ -1,6 +1,7 @@
 """Bayes decisions and their cost, against a loop and what theory says of them."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,20 @@ def test_thresholds_of_two_classes():
     decisions = bayes_decision(p, [[0, a], [b, 0]])
     assert_array_equal(decisions, (4 * np.arange(101) > 100).astype(int))
     assert_array_equal(bayes_decision(p[:, np.newaxis], [[0, a], [b, 0]]), decisions)
+
+
+@pytest.mark.parametrize("a", [0.1, 1, 3, 20, 1000])
+@pytest.mark.parametrize("b", [0.3, 1, 7, 20, 1000])
+def test_only_rounding_moves_a_threshold(a, b):
+    """Where a / (a + b) is no binary fraction, its neighbours may go either way."""
+    threshold = Fraction(a) / (Fraction(a) + Fraction(b))
+    near = float(threshold) + np.arange(-8, 9) * np.finfo(float).eps
+    p = np.clip(np.append(np.linspace(0, 1, 400), near), 0, 1)
+    expected = np.array([Fraction(q) > threshold for q in p], dtype=int)
+    is_clear = np.abs(p - float(threshold)) > 2 * np.finfo(float).eps
+    assert is_clear.sum() >= 410
+    decisions = bayes_decision(p, [[0, a], [b, 0]])
+    assert_array_equal(decisions[is_clear], expected[is_clear])
 
 
 def test_a_column_of_constant_cost_declines_to_decide():
