@@ -180,7 +180,7 @@ def diagnose(page):
         ["procedure and decision", "log loss", "missed", "false alarms", "cost"],
         rows,
         "Better probabilities pay off when decisions use them. The most probable class "
-        "ignores the costs; the lowest expected cost needs no threshold to be tuned. The "
+        "ignores the costs; the lowest expected cost needs no tuned threshold. The "
         f"five trainings of the habit took {seconds[HABIT]:.1f} seconds, those of the "
         f"search {seconds[SEARCH]:.1f}.",
     )
