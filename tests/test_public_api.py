@@ -165,7 +165,7 @@ def test_readme_snippet_runs_alone_and_twice(snippet, tmp_path):
 def test_readme_search_resumes_as_it_says(tmp_path):
     options = 'checkpoint_dir="search", resume=True'
     assert f"`{options}`" in README
-    snippet = SNIPPETS[2].replace("30]})", f"30]}}, {options})")
+    snippet = SNIPPETS[0].replace("30]})", f"30]}}, {options})")
     assert options in snippet
     # The times are the same if not trained; the best one is, for its models.
     report = (
@@ -177,10 +177,18 @@ def test_readme_search_resumes_as_it_says(tmp_path):
     assert first == run_alone(snippet + report, tmp_path)
 
 
+def test_readme_is_a_front_door():
+    assert len(README.splitlines()) <= 200
+    assert "StagedSearchCV" in SNIPPETS[0]
+    figures = re.findall(r"src=\"doc/_static/(\w+).png\"", README)
+    assert figures == ["search", "superior"]
+
+
 def test_readme_links_lead_somewhere():
     targets = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", README)
     assert len(targets) > 5
     has_records = (ROOT / "studies" / "records").exists()  # a distribution has not
     for target in map("".join, targets):
+        assert not target.endswith(".rst"), f"{target} is full of roles when it is read"
         if has_records or not target.startswith("studies/records"):
             assert (ROOT / target).exists(), target

@@ -97,7 +97,7 @@ def setup(app):
             re.sub(r"<[^>]*>", "", context["title"]),
             describe(doctree),
             f"{address}{page}.html",
-            f"{address}_static/superior.png",
+            f"{address}_static/search.png",
         )
         context["metatags"] = f"{context.get('metatags', '')}\n{tags}"
 

@@ -187,7 +187,8 @@ class StoppingTrajectoryDisplay:
 
     def _make_room_for_stacks(self, n_points):
         """Leave so many points above the best scores, in any height of the axes."""
-        self.figure_.draw_without_rendering()  # now the height is that of the layout
+        # Now the height is that of the layout, which is made for the whole figure.
+        self.figure_.figure.draw_without_rendering()
         height = self.ax_.get_window_extent().height * 72 / self.ax_.figure.dpi
         share = min(n_points / height, 0.6)
         top = (1 + _MARGIN * share) / (1 - share)

@@ -96,7 +96,8 @@ def test_hypotheses_on_the_pages(results):
         p = show_p(row["p_adjusted"])
         expect("doc/evidence.rst", f"- {shown} {unit} - {p} - {holds}")
         if name != "H4":
-            expect("README.md", f"| {shown} | tested")
+            status = "confirmed" if row["holds"] else "not confirmed"
+            expect("README.md", f"| {shown} | {status} |")
     expect_row("doc/faq.rst", show(results["H1"]), show_p(results["H1"]["p_adjusted"]))
     expect_row("doc/faq.rst", show(results["H2"]), show_p(results["H2"]["p_adjusted"]))
     expect("doc/faq.rst", show(results["H4"]))

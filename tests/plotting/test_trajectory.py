@@ -67,6 +67,12 @@ def looks_like(marker, curve):
     )
 
 
+def test_curves_in_a_part_of_a_figure():
+    part, _ = pyplot.figure().subfigures(2, 1)
+    display = make_comparison().plot(part.subplots(), fold="all")
+    assert display.figure_ is part
+
+
 def test_equal_choices_do_not_hide_each_other():
     rules = ["brier", "penalized_brier", "log_loss", "accuracy"]
     scores = {rule: [0.0, 1.0, 0.5] for rule in [*rules, "target"]}
