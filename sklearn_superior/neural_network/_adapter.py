@@ -119,7 +119,7 @@ class CNNStages(Checkpointed, Stages):
         with torch_side.use_threads(model.n_jobs):
             self.trainer = torch_side.Trainer(model, self.encoding, self._module)
             self._data = self.trainer.place(*self.encoding.encode(data))
-        model.module_, model._encoding = self.trainer.module, self.encoding
+        model.module_, model._encoding = self.trainer.kept, self.encoding
 
     def _report_divergence(self, loss, epoch):
         if self._best is None:

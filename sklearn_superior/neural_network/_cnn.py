@@ -61,6 +61,12 @@ class CNNClassifier(
     learning_rate : float, default=1e-3
         The learning rate.
 
+    ema : float or None, default=None
+        Decay of an exponential moving average of the weights, which is then scored and
+        kept instead of the weights themselves. After each batch, the average moves by
+        the fraction ``1 - ema`` towards the new weights. The decay is smaller in the
+        first batches. Values from 0.9 to 0.99 are common.
+
     batch_size : int, default=32
         Maximum number of windows in a batch. All batches have about the same size, and
         no batch has a single window.
@@ -251,6 +257,7 @@ class CNNClassifier(
         loss="log_loss",
         optimizer="nadam",
         learning_rate=1e-3,
+        ema=None,
         batch_size=32,
         max_iter=100,
         early_stopping=True,
@@ -280,6 +287,7 @@ class CNNClassifier(
         self.loss = loss
         self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.ema = ema
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.early_stopping = early_stopping
@@ -463,8 +471,8 @@ class CNNClassifier(
         if not np.isfinite(loss):
             raise ValueError(f"Training diverged: the loss is {loss}. {ADVICE}")
         self._forget_scores()
-        self.module_, self._training = trainer.module, trainer.state()
-        del self._training["module"]
+        self.module_, self._training = trainer.kept, trainer.state()
+        del self._training["networks"]["kept"]
         losses = vars(self).get("history_", {"train_loss": []})["train_loss"]
         self.history_ = {"train_loss": np.append(losses, loss)}
         self.n_iter_ = len(self.history_["train_loss"])

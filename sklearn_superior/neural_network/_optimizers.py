@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from copy import deepcopy
+from itertools import chain
 
 import torch
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 _BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
 
@@ -102,26 +104,55 @@ class Updates:
 
     params : CNNClassifier
         Provides the parameters.
+
+    average : torch.nn.Module, default=None
+        A copy of the network, which becomes the average of its weights.
     """
 
-    def __init__(self, module, params):
-        self.name = str(params.optimizer)
+    def __init__(self, module, params, average=None):
+        self.module, self.average = module, average
+        self.name, self.ema = str(params.optimizer), params.ema
         self.optimizer = make_optimizer(
             self.name, module.parameters(), params.learning_rate
         )
+        self.n_steps = 0
 
     def step(self, loss):
         """Update the weights by the gradients of a loss, and free the gradients."""
         loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
+        self.n_steps += 1
+        if self.average is not None:
+            self._move_average()
+
+    @torch.no_grad()
+    def _move_average(self):
+        """Move the average of weights and buffers towards the present ones.
+
+        The decay begins small, so that the initial weights are soon forgotten.
+        """
+        decay = min(float(self.ema), (1 + self.n_steps) / (10 + self.n_steps))
+        own, new = [], []
+        for mean, value in zip(
+            *(chain(m.parameters(), m.buffers()) for m in (self.average, self.module)),
+            strict=True,
+        ):
+            if value.is_floating_point():
+                own.append(mean)
+                new.append(value)
+            else:  # a counter
+                mean.copy_(value)
+        get_ema_multi_avg_fn(decay)(own, new, None)
 
     def state(self):
-        """Return what is needed to resume, besides the parameters."""
-        return {"optimizer": self.name, "moments": self.optimizer.state_dict()["state"]}
+        """Return what is needed to resume, besides parameters and networks."""
+        moments = self.optimizer.state_dict()["state"]
+        return {"optimizer": self.name, "moments": moments, "n_steps": self.n_steps}
 
     def load_state(self, state):
         """Resume from `state`; a different optimizer starts afresh."""
+        self.n_steps = state["n_steps"]
         if state["optimizer"] == self.name:
             moments = deepcopy(state["moments"])
             self.optimizer.load_state_dict(

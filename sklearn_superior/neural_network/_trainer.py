@@ -209,10 +209,13 @@ class Trainer:
         if self.device.type != "meta":
             self.dropout = torch.Generator(self.device).manual_seed(seeds[1])
         self.module = module.to(self.device)
+        # The network that is scored and kept.
+        self.kept = self.module if params.ema is None else copy_network(self.module)
         for layer in self.module.modules():
             if isinstance(layer, SeededDropout):
                 layer.generator = self.dropout
-        self.updates = Updates(self.module, params)
+        average = None if params.ema is None else self.kept
+        self.updates = Updates(self.module, params, average)
         self.batch_size, self.loss = params.batch_size, LOSSES[params.loss]
         self.amp = params.amp
         # Evaluation uses the plain module, so that later predictions are the same.
@@ -269,25 +272,31 @@ class Trainer:
 
     def logits(self, X):
         """Return the logits of all rows, a tensor on the device."""
-        return forward(self.module, X, self.device)
+        return forward(self.kept, X, self.device)
 
     def weights(self):
-        """Return a copy of weights and buffers, on the device."""
-        return deepcopy(network_state(self.module))
+        """Return a copy of the kept weights and buffers, on the device."""
+        return deepcopy(network_state(self.kept))
 
     def load_weights(self, weights):
         """Load what `weights` returned, or raise an error if it does not fit."""
+        self._load(self.kept, weights)
+
+    def _load(self, module, weights):
         with own_settings(self.device):
-            self.module.load_state_dict(weights["saved"])
+            module.load_state_dict(weights["saved"])
             for name, value in weights["others"].items():
                 owner, _, own_name = name.rpartition(".")
                 value = value.to(self.device, copy=True)
-                setattr(self.module.get_submodule(owner), own_name, value)
+                setattr(module.get_submodule(owner), own_name, value)
 
     def state(self):
         """Return all that is needed to resume, besides the parameters."""
+        networks = {"kept": self.kept}
+        if self.kept is not self.module:
+            networks["trained"] = self.module
         return self.updates.state() | {
-            "module": network_state(self.module),
+            "networks": {name: network_state(own) for name, own in networks.items()},
             "order": self.order.get_state(),
             "dropout": self.dropout.get_state(),
             "draws": self.draws.get_state(),
@@ -295,13 +304,13 @@ class Trainer:
         }
 
     def load_state(self, state):
-        """Resume from `state`, with its weights if it has some.
+        """Resume from `state`, with the weights that it has.
 
         Dropout is not reproduced on another type of device, and a different optimizer
         starts afresh.
         """
-        if "module" in state:
-            self.load_weights(state["module"])
+        for name, weights in state["networks"].items():
+            self._load(self.kept if name == "kept" else self.module, weights)
         with own_settings(self.device):
             self.updates.load_state(state)
             self.order.set_state(state["order"])

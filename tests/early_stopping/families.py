@@ -123,7 +123,8 @@ NETWORKS = ("MLP", "SGD", "CNN")  # stages are calls of partial_fit
 ENSEMBLES = [name for name in FAMILIES if name not in NETWORKS]
 
 
-# Those whose training can resume; "Categorical" has features that are categories.
+# Those whose training can resume; "Categorical" has features that are categories, and
+# "Averaged" is a residual network whose weights are averaged.
 RESUMABLE = [
     "GradientBoosting",
     "HistGradientBoosting",
@@ -133,13 +134,14 @@ RESUMABLE = [
     "MLP",
     "SGD",
     "CNN",
+    "Averaged",
 ]
 
 
 def installed():
     """Return those of them whose library is there."""
     has_torch = find_spec("torch") is not None
-    return [name for name in RESUMABLE if name != "CNN" or has_torch]
+    return [n for n in RESUMABLE if n not in ("CNN", "Averaged") or has_torch]
 
 
 def resumable(name):
@@ -153,6 +155,8 @@ def resumable(name):
             categorical_features=[0, 5],
             random_state=0,
         )
+    if name == "Averaged":
+        return _cnn().set_params(module="residual", ema=0.9)
     model = FAMILIES[name]()
     if name == "XGBoost" and not XGBOOST_KEEPS_STATE:
         model.set_params(subsample=1.0)

@@ -1,4 +1,9 @@
-"""Kill training at random moments and resume it; run by test_checkpoint.py."""
+"""Kill training at random moments and resume it; run by test_checkpoint.py.
+
+By hand, with 20 kills of one family::
+
+    python -m tests.early_stopping.kill_and_resume 20 Averaged
+"""
 
 import json
 import random
@@ -11,6 +16,7 @@ from pathlib import Path
 
 from sklearn_superior.early_stopping import EarlyStoppingClassifier
 from sklearn_superior.metrics import neg_penalized_brier_scorer
+from sklearn_superior.neural_network import CNNClassifier
 from tests.early_stopping.families import installed, resumable, resumable_data
 from tests.kills import finish, kill, start
 
@@ -34,7 +40,7 @@ def train(name, directory, pause):
         "resume": True,
     }
     model = resumable(name)
-    if name == "CNN":  # keeps checkpoints itself
+    if isinstance(model, CNNClassifier):  # keeps checkpoints itself
         model.set_params(**options)
     else:
         model = EarlyStoppingClassifier(model, **options)
@@ -46,14 +52,14 @@ def train(name, directory, pause):
     }
 
 
-def main(n_kills):
+def main(n_kills, names):
     # Imported once, before the forks, to save each of them the time.
     for library in ("lightgbm", "torch.optim", "xgboost"):
         with suppress(ImportError):
             import_module(library)
 
     random.seed(0)
-    names = installed()
+    names = names or installed()
     outcome = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -78,4 +84,4 @@ def main(n_kills):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -108,6 +108,7 @@ OPTIONS = {
     "CNN": [
         {},
         {"loss": "brier", "optimizer": "sgd"},
+        {"module": "residual", "ema": 0.9},
         {"class_weight": "balanced"},
         BINARY,
     ],

@@ -499,10 +499,11 @@ def test_mixed_precision_trains_alike(data):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_compiled_network_trains_alike(data):
+@pytest.mark.parametrize("options", [{}, {"ema": 0.9, "module": "residual"}], ids=str)
+def test_a_compiled_network_trains_alike(data, options):
     X, y, *_ = data
-    exact = small_cnn(max_iter=4).fit(X, y)
-    compiled = small_cnn(max_iter=4, compile=True).fit(X, y)
+    exact = small_cnn(max_iter=4, **options).fit(X, y)
+    compiled = small_cnn(max_iter=4, compile=True, **options).fit(X, y)
     np.testing.assert_allclose(
         compiled.validation_scores_, exact.validation_scores_, atol=0.05
     )
@@ -589,7 +590,14 @@ def test_verbose_prints_each_epoch(data, capsys):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"early_stopping": False}, {"module": "residual"}, {"amp": True}],
+    [
+        {},
+        {"early_stopping": False},
+        {"module": "residual"},
+        {"amp": True},
+        {"ema": 0.9},
+        {"ema": 0.9, "early_stopping": False, "amp": True, "module": "residual"},
+    ],
     ids=str,
 )
 def test_resume_ends_with_the_same_network(data, tmp_path, options):
@@ -640,6 +648,8 @@ def test_a_network_without_a_name_cannot_resume(data, tmp_path):
         ({"kernel_size": 0}, "'kernel_size'.*0"),
         ({"hidden": 1.5}, "'hidden'.*1.5"),
         ({"dropout": 1.0}, "'dropout'.*1.0"),
+        ({"ema": 1.0}, "'ema'.*1.0"),
+        ({"module": "lenet"}, "'module'.*'residual'.*'lenet'"),
         ({"loss": "hinge"}, "'loss'.*'log_loss'.*'hinge'"),
         ({"optimizer": "lbfgs"}, "'optimizer'.*'lbfgs'"),
         ({"learning_rate": 0}, "'learning_rate'.*0"),

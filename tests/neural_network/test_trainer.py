@@ -50,7 +50,7 @@ DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
 @pytest.mark.parametrize("loss", ["log_loss", "brier"])
 @pytest.mark.parametrize("optimizer", ["nadam", "adam", "sgd"])
 @pytest.mark.parametrize(
-    "variant", ["plain", "weighted", "streamed", "amp", "residual"]
+    "variant", ["plain", "weighted", "streamed", "amp", "residual", "averaged"]
 )
 def test_an_epoch_stays_on_the_device(device, loss, optimizer, variant, monkeypatch):
     # On the meta device a tensor of the host, or a value that is read, is an error.
@@ -62,6 +62,7 @@ def test_an_epoch_stays_on_the_device(device, loss, optimizer, variant, monkeypa
         optimizer=optimizer,
         amp=variant == "amp",
         module="residual" if variant == "residual" else "paper",
+        ema=0.9 if variant == "averaged" else None,
     )
     X, y, weight = make_tensors()
     data = [X.numpy(), y.numpy(), weight.numpy() if variant == "weighted" else None]
