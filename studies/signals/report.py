@@ -71,7 +71,7 @@ class Results:
             job = record["job"]
             for way, fit in record["fits"].items():
                 key = job["model"], job["option"], way
-                self.fits[key].setdefault(job["dataset"], []).append(fit)
+                self.fits[key].setdefault(job["dataset"], {})[job["seed"]] = fit
 
     def datasets(self, *keys):
         """Return the sets that have all of these fits."""
@@ -80,34 +80,33 @@ class Results:
 
     def mean(self, key, dataset, measure):
         """Return the mean over the seeds."""
-        return float(np.mean([fit[measure] for fit in self.fits[key][dataset]]))
+        return float(
+            np.mean([fit[measure] for fit in self.fits[key][dataset].values()])
+        )
 
     def log_ratios(self, key, baseline, measure):
         """Return the logarithm of the ratio to the baseline, by units."""
         return self._by_unit(
-            key,
-            baseline,
-            lambda name: np.log(
-                self.mean(key, name, measure) / self.mean(baseline, name, measure)
-            ),
+            key, baseline, measure, lambda own, other: np.log(own / other)
         )
 
     def differences(self, key, baseline, measure):
         """Return the difference from the baseline in points, by units."""
         return self._by_unit(
-            key,
-            baseline,
-            lambda name: (
-                100
-                * (self.mean(key, name, measure) - self.mean(baseline, name, measure))
-            ),
+            key, baseline, measure, lambda own, other: 100 * (own - other)
         )
 
-    def _by_unit(self, key, baseline, function):
+    def _by_unit(self, key, baseline, measure, compare):
+        """Compare the fits of the seeds that both have; return the means."""
         unit_of = {name: family[0] for family in self.families for name in family}
         values = defaultdict(list)
         for name in self.datasets(key, baseline):
-            values[unit_of.get(name, name)].append(float(function(name)))
+            own, other = self.fits[key][name], self.fits[baseline][name]
+            pairs = [
+                compare(own[seed][measure], other[seed][measure])
+                for seed in own.keys() & other.keys()
+            ]
+            values[unit_of.get(name, name)].append(float(np.mean(pairs)))
         return {unit: float(np.mean(own)) for unit, own in values.items()}
 
 
