@@ -2,7 +2,8 @@
 
 The bare loop is what one writes by hand: the same network and data, torch's NAdam and
 dropout, tensors in memory, no validation. skorch trains the same network. All run in
-one process, in turns, and the median of the epochs counts.
+one process, in turns, and the median of the epochs counts. The options of the network
+are compared with a bare loop that has them, too.
 
 A search in five folds is compared with five fits, one after the other, each validated
 on the test rows of its fold; seconds of the clock, the best of three.
@@ -17,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from sklearn_superior.metrics import get_scorer
 from sklearn_superior.model_selection import StagedSearchCV
@@ -62,10 +64,24 @@ def make_network(n_channels, length, n_classes):
     )
 
 
-def bare_loop(X, y, batch_size):
+def make_residual(X, y):
+    """Build the residual network of CNNClassifier."""
+    model = CNNClassifier(module="residual", max_iter=1, early_stopping=False)
+    return model.fit(X[:100], y[:100]).module_
+
+
+def bare_loop(X, y, batch_size, module="paper", ema=None):
+    if module == "paper":
+        module = make_network(N_CHANNELS, LENGTH, N_CLASSES)
+    else:
+        module = make_residual(X, y)
+    module.train()
     X, y = torch.from_numpy(X), torch.from_numpy(y)
-    module = make_network(N_CHANNELS, LENGTH, N_CLASSES)
     optimizer = torch.optim.NAdam(module.parameters(), lr=1e-3)
+    if ema is not None:
+        average = AveragedModel(
+            module, multi_avg_fn=get_ema_multi_avg_fn(ema), use_buffers=True
+        )
     times = []
     for _ in range(N_EPOCHS):
         start = perf_counter()
@@ -74,6 +90,8 @@ def bare_loop(X, y, batch_size):
             loss = torch.nn.functional.cross_entropy(module(X[rows]), y[rows])
             loss.backward()
             optimizer.step()
+            if ema is not None:
+                average.update_parameters(module)
         times.append(perf_counter() - start)
     return times
 
@@ -94,9 +112,13 @@ def skorch_loop(X, y, batch_size):
     return net.history[:, "dur"]
 
 
-def our_loop(X, y, batch_size, n_jobs):
+def our_loop(X, y, batch_size, n_jobs=None, **options):
     model = CNNClassifier(
-        max_iter=N_EPOCHS, batch_size=batch_size, early_stopping=False, n_jobs=n_jobs
+        max_iter=N_EPOCHS,
+        batch_size=batch_size,
+        early_stopping=False,
+        n_jobs=n_jobs,
+        **options,
     )
     return model.fit(X, y).history_["time"]
 
@@ -175,6 +197,20 @@ def main():
                 f"{median['ours'] / median['bare']:.2f} of the bare loop, "
                 f"{median['ours'] / median['skorch']:.2f} of skorch"
             )
+    torch.set_num_threads(1)
+    for options in ({"ema": 0.9}, {"module": "residual"}):
+        times = np.array(
+            [
+                [np.median(loop(X, y, 32, **options)) for loop in (our_loop, bare_loop)]
+                + [np.median(our_loop(X, y, 32))]
+                for _ in range(3)
+            ]
+        ).min(axis=0)
+        print(
+            f"{options}: {times[0] / times[1]:.2f} of the bare loop with it, "
+            f"{times[0] / times[2]:.2f} of our epoch without it"
+        )
+    torch.set_num_threads(n_threads)
     share = scoring_cost(X, y, X_val, y_val)
     print(f"five scores on {N_VAL} windows: {100 * share:.1f} % of an epoch")
     fits, search = seconds_of_folds()
