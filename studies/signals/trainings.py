@@ -117,8 +117,9 @@ def fit_estimator(job, parts):
             make_pipeline(FunctionTransformer(describe_windows), booster)
         )
     else:
-        build = None if job.model == "paper" else _find_builder(job.model)
-        model = CNNClassifier(max_iter=job.max_iter, module=build, random_state=seed)
+        own = ("paper", "residual")  # networks of the package
+        module = job.model if job.model in own else _find_builder(job.model)
+        model = CNNClassifier(max_iter=job.max_iter, module=module, random_state=seed)
     val = {"X_val": parts.X["validation"], "y_val": parts.y["validation"]}
     return model.fit(parts.X["train"], parts.y["train"], **val)
 
