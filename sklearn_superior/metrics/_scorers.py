@@ -404,11 +404,16 @@ def get_scorer(name, **options):
     return scorer
 
 
+_ABBREVIATIONS = {"pbs": "penalized_brier_score", "pll": "penalized_log_loss"}
+
+
 def _similar_name(name):
     """Return the known name that is most similar; None if there is none."""
+    name = _ABBREVIATIONS.get(str(name).lower(), str(name))
     names = [*SCORERS, *rule_names(refined=True), "neg_decision_cost"]
     names += sklearn.metrics.get_scorer_names()
-    return next(iter(get_close_matches(str(name), names, n=1)), None)
+    similar = [f"neg_{name}", *get_close_matches(name, names, n=1)]
+    return next((own for own in similar if own in names), None)
 
 
 def register_scorers():

@@ -93,11 +93,11 @@ def _with_params(estimator, params):
 
 
 def _warn_of_budgets(estimator, settings):
-    """Warn if settings differ only in the number of stages."""
+    """Warn if settings differ only in the number of stages; return whether they do."""
     try:
         name = prepare_estimator(estimator)[1].budget_name()
     except Exception:  # training will fail, and say why
-        return
+        return False
     if isinstance(estimator, Pipeline):
         name = f"{estimator.steps[-1][0]}__{name}"
     budgets = {}
@@ -112,7 +112,20 @@ def _warn_of_budgets(estimator, settings):
                 f"{', '.join(values)}. StagedSearchCV chooses the number of stages by "
                 "itself, up to this budget: pass the largest value only."
             )
-            return
+            return True
+    return False
+
+
+def _warn_of_equal(settings, candidates):
+    """Warn if all candidates have the same scores: libraries ignore unknown names."""
+    first, *others = [candidate.stage_scores for candidate in candidates]
+    if others and all(np.array_equal(first, own) for own in others):
+        names = sorted({name for params in settings for name in params})
+        warn(
+            f"All {len(candidates)} candidates, with values of {', '.join(names)}, have "
+            "the same scores at every stage. Check the names in 'param_grid': LightGBM "
+            "and XGBoost ignore parameters that they do not know."
+        )
 
 
 @dataclass
@@ -170,12 +183,15 @@ def run_search(search, settings, plan, callbacks):
     finished : Finished
     """
     estimators = [_with_params(search.estimator, params) for params in settings]
-    _warn_of_budgets(estimators[0], settings)
+    has_warned = _warn_of_budgets(estimators[0], settings)
     store, found, pruned, errors = open_store(search, settings, plan), {}, {}, {}
     if store is not None and search.resume:
         for number, params in enumerate(settings):
             if candidate := store.read(params):
                 _add(found, number, candidate)
+        if search.verbose and found:
+            n = f"{len(found)} of {len(settings)}"
+            print(f"{n} candidates were read from {search.checkpoint_dir}.")
     todo = [k for k in range(len(settings)) if k not in found]
     try:
         # Close at once what is still being trained if an error ends the search.
@@ -212,6 +228,8 @@ def run_search(search, settings, plan, callbacks):
             f"{search.error_score}. {describe(errors[number])}",
             FitFailedWarning,
         )
+    if not has_warned:
+        _warn_of_equal(settings, list(found.values()))
     results = found | pruned
     kept = sorted(results | errors)  # without those left out by an interrupt
     return Finished(

@@ -290,8 +290,9 @@ def check_n_stages(stages):
     n_stages = stages.n_stages
     if not isinstance(n_stages, Integral) or n_stages < 1:
         raise ValueError(
-            f"{type(stages.estimator).__name__} must have at least one stage to "
-            f"train. Got {n_stages!r}."
+            f"The {stages.budget_name()!r} parameter of "
+            f"{type(stages.estimator).__name__} must be an int of at least 1, the "
+            f"number of stages to train. Got {n_stages!r}."
         )
     return n_stages
 

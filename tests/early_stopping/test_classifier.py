@@ -287,7 +287,7 @@ def test_a_class_of_one_sample_is_no_obstacle():
             {"estimator": FAMILIES["HistGradientBoosting"]().set_params(max_iter=0)},
             {},
             ValueError,
-            "must have at least one stage to train. Got 0",
+            "'max_iter' .* must be an int of at least 1, .*stages to train. Got 0",
         ),
         (
             {"validation_split": "last", "validation_fraction": 0.001},

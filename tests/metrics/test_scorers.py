@@ -286,9 +286,9 @@ def test_get_scorer_returns_new_scorers_or_those_of_scikit_learn():
     )
     assert get_scorer("neg_penalized_log_loss") is not neg_penalized_log_loss_scorer
     assert get_scorer(neg_penalized_log_loss_scorer) is neg_penalized_log_loss_scorer
-    message = r"'name' parameter must be one of \['d2_penalized_brier.*Got 'pbs'"
+    message = r"'name' parameter must be one of \['d2_penalized_brier.*Got 'xyz'"
     with pytest.raises(ValueError, match=message):
-        get_scorer("pbs")
+        get_scorer("xyz")
 
 
 @pytest.mark.parametrize(
@@ -299,6 +299,9 @@ def test_get_scorer_returns_new_scorers_or_those_of_scikit_learn():
         ("refind_log_loss", "refined_log_loss"),
         ("balanced_acc", "balanced_accuracy"),
         ("neg_decision_costs", "neg_decision_cost"),
+        ("penalized_brier_score", "neg_penalized_brier_score"),
+        ("PBS", "neg_penalized_brier_score"),
+        ("pll", "neg_penalized_log_loss"),
     ],
 )
 def test_a_typo_in_a_name(name, meant):

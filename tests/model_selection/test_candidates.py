@@ -293,3 +293,23 @@ def test_a_budget_of_none(verbose, capsys):
     with pytest.warns(UserWarning, match="values of n_estimators: None, 20"):
         search = StagedSearchCV(model, grid, **options).fit(X, y)
     assert_array_equal(*[scores[:20] for scores in search.stage_scores_])
+
+
+def test_settings_that_make_no_difference_cost_a_warning():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = data("binary", 120)
+    model = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1, n_jobs=1)
+    search = StagedSearchCV(model, {"max_dept": [1, 6]}, cv=CV)
+    with pytest.warns(UserWarning, match="2 candidates.*max_dept.*same scores"):
+        search.fit(X, y)
+    search.set_params(param_grid={"max_depth": [1, 6]}).fit(X, y)
+
+
+def test_a_search_says_how_many_candidates_it_has_read(tmp_path, capsys):
+    X, y = data("binary", 120)
+    options = {"cv": CV, "checkpoint_dir": tmp_path, "verbose": 1}
+    StagedSearchCV(small(), {"max_depth": [1, 2]}, **options).fit(X, y)
+    assert "read" not in capsys.readouterr().out
+    options |= {"resume": True}
+    StagedSearchCV(small(), {"max_depth": [1, 2, 3]}, **options).fit(X, y)
+    assert "2 of 3 candidates were read from" in capsys.readouterr().out

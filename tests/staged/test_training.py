@@ -269,7 +269,7 @@ def test_weights_must_leave_two_classes_to_train_on():
 def test_budgets_that_are_none(n_stages):
     X, y, _, _ = make_data("binary")
     inner = HistGradientBoostingClassifier(max_iter=n_stages)
-    message = f"at least one stage to train. Got {n_stages!r}"
+    message = f"'max_iter'.*an int of at least 1, .*stages to train. Got {n_stages!r}"
     with pytest.raises(ValueError, match=message):
         plain_stopping(inner).fit(X, y)
 
