@@ -125,6 +125,11 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
         ({"false_positive": 1}, ValueError, "costs of false_positive and false_neg"),
         ({"a": 1, "b": 2}, TypeError, r"\{class: \{decision: cost\}\}"),
         ({0: {"x": 1}, 1: {"y": 1}}, ValueError, r"Got \['y'\] for the class 1"),
+        (
+            {"false_positive": [1], "false_negative": 2},
+            ValueError,
+            "cost_matrix cannot be read as an array",
+        ),
         (np.ones((3, 3)), ValueError, "a row for each .*class.* Got 3 rows"),
     ],
 )
@@ -133,6 +138,18 @@ def test_bad_costs_are_refused(costs, error, message):
         bayes_decision([0.5], costs)
     with pytest.raises(error, match=message):
         decision_cost([0, 1], [0.5, 0.6], cost_matrix=costs)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_rows_that_do_not_sum_to_one_warn(dtype):
+    costs = 1 - np.eye(2)
+    q = np.array([[1, 1], [0, 1]], dtype=dtype)
+    with pytest.warns(UserWarning, match="y_proba do not sum to one: .* off by 1"):
+        bayes_decision(q, costs)
+    with pytest.warns(UserWarning, match="y_proba do not sum to one: .* off by 1"):
+        decision_cost([0, 1], q, cost_matrix=costs)
+    thirds = np.full((2, 3), 1 / 3, dtype=np.float32)  # the sums are rounded
+    assert_array_equal(bayes_decision(thirds, 1 - np.eye(3)), [0, 0])
 
 
 def test_bad_data_and_options_are_refused():
@@ -286,3 +303,24 @@ def test_the_scorer_takes_predicted_labels(labels):
     scorer = get_scorer("neg_decision_cost", cost_matrix=[[0, 1], [5, 0]])
     tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=scorer, cv=3)
     assert set(tuned.fit(X, y).predict(X)) == set(labels)
+
+
+def test_names_of_classes_are_of_one_type():
+    costs = {0: {"x": 1, "y": 0}, "a": {"x": 0, "y": 1}}
+    with pytest.raises(TypeError, match=r"'cost_matrix'.*one type.*Got \[0, 'a'\]"):
+        bayes_decision([0.2], costs)
+
+
+def test_columns_of_a_frame_in_another_order_warn():
+    frame = pd.DataFrame([[0.9, 0.1]], columns=["b", "a"])
+    with pytest.warns(UserWarning, match=r"follow the classes \['a', 'b'\]"):
+        bayes_decision(frame, NAMED)
+    assert bayes_decision(frame[["a", "b"]], NAMED).tolist() == [0]
+
+
+@pytest.mark.parametrize("classes", [(False, True), (0, 1), (-1, 1)])
+def test_numbers_and_booleans_that_are_held_as_objects(classes):
+    costs = {"false_positive": 1, "false_negative": 20}
+    held = np.array(classes, dtype=object)
+    expected = decision_cost(np.array(classes), [0.2, 0.7], cost_matrix=costs)
+    assert decision_cost(held, [0.2, 0.7], cost_matrix=costs) == expected
