@@ -211,6 +211,16 @@ def test_names_of_decisions_that_are_tuples():
     assert set(model.predict(X3)) == set(names)
 
 
+@pytest.mark.parametrize("names", [["a", "b", "c"], [10, 20, 30]])
+def test_names_of_decisions_in_an_array(names):
+    by_list = BayesDecisionClassifier(linear(), ORDINAL, decisions=names)
+    by_array = BayesDecisionClassifier(linear(), ORDINAL, decisions=np.array(names))
+    expected = by_list.fit(X3, Y3).predict(X3)
+    found = by_array.fit(X3, Y3).predict(X3)
+    assert found.dtype == expected.dtype == np.array(names).dtype
+    assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("decisions", [5, [["a"], ["b"], ["c"]]])
 def test_decisions_must_be_names(decisions):
     with pytest.raises(
@@ -221,8 +231,10 @@ def test_decisions_must_be_names(decisions):
 
 def test_several_outputs_and_a_single_class():
     model = BayesDecisionClassifier(DecisionTreeClassifier(), None)
-    with pytest.raises(ValueError, match="y must have one output"):
-        model.fit(X3, np.column_stack([Y3, Y3]))
+    two = np.column_stack([Y3, Y3])
+    for y in (two, two.tolist(), pd.DataFrame(two)):
+        with pytest.raises(ValueError, match=r"one output.*Got shape \(150, 2\)"):
+            model.fit(X3, y)
     with pytest.raises(ValueError, match=r"at least two classes.*Got the class \[0\]"):
         model.fit(X3[:50], Y3[:50])
 
