@@ -23,8 +23,8 @@ class _TrialPruner:
     def __call__(self, stage, mean_score, fold_scores):
         if self._trial is None:
             raise ValueError(
-                "prune(trial) has been copied, to another process or a file, from where "
-                "it cannot report to the trial. Use it in one fit of a search without "
+                "prune(trial) has been copied to another process or a file, and cannot "
+                "report to the trial from there. Use it in one fit of a search without "
                 "a param_grid."
             )
         if stage <= self._last:

@@ -170,7 +170,7 @@ class BayesDecisionClassifier(
                 )
             names = given
         names = np.sort(classes) if names is None else names
-        names = [each.item() if isinstance(each, np.generic) else each for each in names]
+        names = [k.item() if isinstance(k, np.generic) else k for k in names]
         if len(names) != costs.shape[1] or len(set(names)) < len(names):
             raise ValueError(
                 "The 'decisions' parameter must have a name for each of the "
