@@ -133,9 +133,11 @@ def test_scores_are_maximized(options, got):
         prune(trial)
 
 
-def test_a_trial_is_one_candidate():
+@pytest.mark.parametrize("n_estimators", [1, 12])
+def test_a_trial_is_one_candidate(n_estimators):
     trial = make_study(optuna.pruners.NopPruner()).ask()
-    search = search_for(trial).set_params(param_grid={"max_depth": [1, 2]})
+    search = search_for(trial, n_estimators)
+    search.set_params(param_grid={"max_depth": [1, 2]})
     match = r"Stage 0 of this trial has been reported before.*without a param_grid"
     with pytest.raises(ValueError, match=match):
         search.fit(X, Y)

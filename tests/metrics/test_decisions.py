@@ -121,6 +121,7 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
         ([0, 1], ValueError, r"shape \(n_classes, n_decisions\).*Got shape \(2,\)"),
         ([[], []], ValueError, r"Got shape \(2, 0\)"),
         ([[0, np.nan], [1, 0]], ValueError, "finite costs"),
+        ([[0, np.inf], [1, 0]], ValueError, "finite costs"),
         ([["a", "b"], ["c", "d"]], TypeError, "cost_matrix must hold real numbers"),
         ({"false_positive": 1}, ValueError, "costs of false_positive and false_neg"),
         ({"a": 1, "b": 2}, TypeError, r"\{class: \{decision: cost\}\}"),
@@ -270,6 +271,12 @@ def test_costs_must_fit_the_classes():
         decision_cost(["a", "c"], [0.2, 0.7], cost_matrix=NAMED)
     with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]. Got 2 rows"):
         decision_cost([0, 1, 2], np.eye(3), cost_matrix=[[0, 1], [1, 0]])
+
+
+def test_two_rows_for_a_class_are_refused():
+    frame = pd.DataFrame([[0, 1], [1, 0], [2, 0]], index=["a", "b", "b"])
+    with pytest.raises(ValueError, match=r"one row for each.*\['a', 'b', 'b'\]"):
+        decision_cost(["a", "b"], [0.2, 0.7], cost_matrix=frame)
 
 
 def test_polars_frames_have_no_index():
