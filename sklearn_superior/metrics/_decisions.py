@@ -274,13 +274,13 @@ def _check_sums(y_proba, dtype, xp):
 
 def _two_by_two(costs, classes):
     """Return the costs of two classes, the greater of which is the positive one."""
-    are_numbers = classes is None or np.array(classes.tolist()).dtype.kind in "biuf"
-    if not are_numbers or (classes is not None and len(classes) != 2):
+    names = [0, 1] if classes is None else classes.tolist()
+    if len(names) != 2 or np.array(names).dtype.kind not in "biuf":
         # Which of two names is the positive class would be a guess.
         raise ValueError(
             "The 'cost_matrix' parameter must have the form {class: {decision: cost}} "
             "unless there are two classes that are numbers or booleans. Got "
-            f"{costs} for the classes {classes.tolist()}."
+            f"{costs} for the classes {names}."
         )
     if not {"false_positive", "false_negative"} <= costs.keys():
         raise ValueError(

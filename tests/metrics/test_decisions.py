@@ -19,7 +19,12 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from sklearn_superior.metrics import bayes_decision, decision_cost, get_scorer
+from sklearn_superior.metrics import (
+    bayes_decision,
+    decision_cost,
+    get_scorer,
+    scale_temperature,
+)
 from sklearn_superior.staged._scoring import StageScorers
 from tests.metrics.forecasts import CANCER, IRIS, forecasts, random_forecast, text
 
@@ -112,6 +117,17 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
         return decision_cost(np.arange(n_classes), rows, sample_weight=truth, **options)
 
     assert expected_cost(truth) <= expected_cost(other) + 1e-12
+
+
+def test_a_temperature_moves_decisions_unless_all_mistakes_cost_the_same():
+    _, q = random_forecast(np.random.default_rng(0), 500, 3)
+    scaled = scale_temperature(q, 1.5)
+    for costs, moves in (
+        (1 - np.eye(3), False),
+        ([[0, 1, 4], [1, 0, 1], [4, 1, 0]], True),
+    ):
+        is_moved = bayes_decision(q, costs) != bayes_decision(scaled, costs)
+        assert is_moved.any() == moves
 
 
 @pytest.mark.parametrize(
