@@ -14,7 +14,19 @@ class _TrialPruner:
     def __sklearn_clone__(self):
         return self  # a copy of a trial would report to nobody
 
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return _TrialPruner, (None, None)
+
     def __call__(self, stage, mean_score, fold_scores):
+        if self._trial is None:
+            raise ValueError(
+                "prune(trial) has been copied to another process or a file, and cannot "
+                "report to the trial from there. Use it in one fit of a search without "
+                "a param_grid."
+            )
         if stage <= self._last:
             raise ValueError(
                 f"Stage {stage} of this trial has been reported before. Each trial "
@@ -83,6 +95,10 @@ def prune(trial):
     ['COMPLETE', 'COMPLETE', 'PRUNED', 'PRUNED', 'PRUNED', 'COMPLETE']
     """
     optuna = import_optional("optuna", caller="prune", extra="optuna")
+    if not (hasattr(trial, "report") and hasattr(trial, "should_prune")):
+        raise TypeError(
+            f"The 'trial' parameter must be an Optuna trial. Got {trial!r} instead."
+        )
     study = getattr(trial, "study", None)  # a FixedTrial has none, and is never pruned
     maximize = optuna.study.StudyDirection.MAXIMIZE
     if study is not None and study.directions != [maximize]:

@@ -8,6 +8,8 @@ from sklearn_superior.metrics._forecast import (
     check_forecast,
     check_probabilities,
     check_values,
+    resolution,
+    warn_of_column_order,
 )
 from sklearn_superior.utils._arrays import read_numbers
 from sklearn_superior.utils._sklearn_compat import (
@@ -90,7 +92,8 @@ def bayes_decision(y_proba, cost_matrix):
     >>> bayes_decision([[0.9, 0.1], [0.6, 0.4]], [[0, 1, 0.3], [1, 0, 0.3]])
     array([0, 2])
     """
-    y_proba, (costs, _) = _as_columns(y_proba), read_costs(cost_matrix)
+    names = list(getattr(y_proba, "columns", ()))
+    y_proba, (costs, _) = _as_columns(y_proba), read_costs(cost_matrix, columns=names)
     if len(costs) != y_proba.shape[1]:
         raise ValueError(
             "cost_matrix must have a row for each class. Got "
@@ -160,6 +163,7 @@ def _pay(forecast, cost_matrix):
     forecast.check_values()
     costs, _ = read_costs(cost_matrix, forecast.classes)
     y_proba = to_numpy(forecast.columns(), forecast.xp).T
+    _check_sums(y_proba, forecast.proba.dtype, forecast.xp)
     decisions = _decide(y_proba, costs)
     paid = costs[to_numpy(forecast.y_index, forecast.xp), decisions]
     return paid, np.einsum("ij,ji->i", y_proba, costs[:, decisions])
@@ -187,7 +191,7 @@ def cost_by_share_referred(y_true, y_proba, cost_matrix, labels=None):
     return 1 - n_left / len(paid), cost, expected[order]
 
 
-def read_costs(cost_matrix, classes=None):
+def read_costs(cost_matrix, classes=None, columns=()):
     """Read a cost matrix of any form.
 
     Parameters
@@ -197,6 +201,10 @@ def read_costs(cost_matrix, classes=None):
 
     classes : ndarray of shape (n_classes,), default=None
         The sorted classes. None: as many as there are rows, sorted if they have names.
+
+    columns : list, default=()
+        Names of the columns of probabilities, if they have names. Warns if the rows
+        have the same names, sorted into another order.
 
     Returns
     -------
@@ -230,7 +238,8 @@ def read_costs(cost_matrix, classes=None):
     if not np.all(np.isfinite(costs)):
         raise ValueError("The 'cost_matrix' parameter must hold finite costs.")
     if rows is not None:
-        names = sorted(rows) if classes is None else classes.tolist()
+        names = _sorted(rows) if classes is None else classes.tolist()
+        warn_of_column_order(columns, names)
         costs = costs[_find_rows(rows, names)]
     elif classes is not None and len(costs) != len(classes):
         raise ValueError(
@@ -245,30 +254,41 @@ def _as_columns(y_proba):
     """Return probabilities with a column for each class, as a NumPy array."""
     xp, device = array_namespace(y_proba)
     y_proba = check_probabilities(y_proba, xp)
+    dtype = y_proba.dtype
     if xp is not np:  # NumPy has no bfloat16
         y_proba = to_numpy(xp.astype(y_proba, widest_float(xp, device)), xp)
     y_proba = y_proba.astype(np.float64)
     check_values(float(y_proba.min()), -float(y_proba.max()))
     if y_proba.ndim == 1:
-        y_proba = np.column_stack([1 - y_proba, y_proba])
+        return np.column_stack([1 - y_proba, y_proba])
+    _check_sums(y_proba, dtype, xp)
     return y_proba
+
+
+def _check_sums(y_proba, dtype, xp):
+    """Warn if the rows of probabilities, given as `dtype`, do not sum to one."""
+    off = float(np.abs(y_proba.sum(axis=1) - 1).max())
+    if off > resolution(dtype, xp)[1]:
+        check_values(0.0, -1.0, -off)
 
 
 def _two_by_two(costs, classes):
     """Return the costs of two classes, the greater of which is the positive one."""
-    if classes is not None and (len(classes) != 2 or classes.dtype.kind not in "biuf"):
+    names = [0, 1] if classes is None else classes.tolist()
+    if len(names) != 2 or np.array(names).dtype.kind not in "biuf":
         # Which of two names is the positive class would be a guess.
         raise ValueError(
             "The 'cost_matrix' parameter must have the form {class: {decision: cost}} "
             "unless there are two classes that are numbers or booleans. Got "
-            f"{costs} for the classes {classes.tolist()}."
+            f"{costs} for the classes {names}."
         )
     if not {"false_positive", "false_negative"} <= costs.keys():
         raise ValueError(
             "The 'cost_matrix' parameter must give the costs of false_positive and "
             f"false_negative. Got {sorted(costs)}."
         )
-    return np.reshape([costs.get(name, 0) for name in _TWO_BY_TWO], (2, 2))
+    cells = [costs.get(name, 0) for name in _TWO_BY_TWO]
+    return [cells[:2], cells[2:]]
 
 
 def _from_dicts(costs):
@@ -288,6 +308,17 @@ def _from_dicts(costs):
             )
     values = [[row[decision] for decision in decisions] for row in costs.values()]
     return values, list(costs), decisions
+
+
+def _sorted(rows):
+    """Return the names of rows as sorted classes."""
+    try:
+        return sorted(rows)
+    except TypeError as exc:
+        raise TypeError(
+            "The 'cost_matrix' parameter must name its classes by labels of one type. "
+            f"Got {rows}."
+        ) from exc
 
 
 def _find_rows(rows, classes):

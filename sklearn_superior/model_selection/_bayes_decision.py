@@ -130,7 +130,7 @@ class BayesDecisionClassifier(
                 "The 'estimator' parameter must be a classifier with predict_proba. "
                 f"Got {self.estimator!r}."
             )
-        shape = getattr(y, "shape", ())
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
         if len(shape) > 1 and shape[1] > 1:
             raise ValueError(
                 "y must have one output: the costs are those of one decision. Got "
@@ -169,7 +169,8 @@ class BayesDecisionClassifier(
                     f"columns, {names}. Got {given}."
                 )
             names = given
-        names = np.sort(classes).tolist() if names is None else names
+        names = np.sort(classes) if names is None else names
+        names = [k.item() if isinstance(k, np.generic) else k for k in names]
         if len(names) != costs.shape[1] or len(set(names)) < len(names):
             raise ValueError(
                 "The 'decisions' parameter must have a name for each of the "

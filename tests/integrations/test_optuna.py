@@ -1,5 +1,8 @@
 """Trials of real Optuna studies, pruned by the mean over the folds."""
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -130,15 +133,40 @@ def test_scores_are_maximized(options, got):
         prune(trial)
 
 
-def test_a_trial_is_one_candidate():
+@pytest.mark.parametrize("n_estimators", [1, 12])
+def test_a_trial_is_one_candidate(n_estimators):
     trial = make_study(optuna.pruners.NopPruner()).ask()
-    search = search_for(trial).set_params(param_grid={"max_depth": [1, 2]})
+    search = search_for(trial, n_estimators)
+    search.set_params(param_grid={"max_depth": [1, 2]})
     match = r"Stage 0 of this trial has been reported before.*without a param_grid"
     with pytest.raises(ValueError, match=match):
         search.fit(X, Y)
 
 
+def test_copies_in_other_processes_report_to_nobody():
+    trial = make_study(optuna.pruners.NopPruner()).ask()
+    search = search_for(trial).set_params(param_grid={"max_depth": [1, 2]}, n_jobs=2)
+    with pytest.raises(ValueError, match="another process.*without a param_grid"):
+        search.fit(X, Y)
+
+
+def test_a_fitted_search_can_be_saved():
+    search = search_for(make_study().ask(), refit="all").fit(X, Y)
+    loaded = pickle.loads(pickle.dumps(search))
+    assert_allclose(loaded.predict_proba(X), search.predict_proba(X))
+    with pytest.raises(ValueError, match="prune\\(trial\\) has been copied"):
+        loaded.fit(X, Y)
+
+
+@pytest.mark.parametrize("wrong", [None, "trial", make_study])
+def test_only_trials_are_taken(wrong):
+    wrong = wrong() if callable(wrong) else wrong
+    with pytest.raises(TypeError, match="'trial' parameter must be an Optuna trial"):
+        prune(wrong)
+
+
 def test_a_clone_reports_to_the_same_trial():
     study = make_study()
     clone(search_for(study.ask())).fit(X, Y)
-    assert len(study.trials[0].intermediate_values) == 12
+    deepcopy(search_for(study.ask())).fit(X, Y)
+    assert [len(t.intermediate_values) for t in study.trials[:2]] == [12, 12]

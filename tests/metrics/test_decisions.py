@@ -19,7 +19,12 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from sklearn_superior.metrics import bayes_decision, decision_cost, get_scorer
+from sklearn_superior.metrics import (
+    bayes_decision,
+    decision_cost,
+    get_scorer,
+    scale_temperature,
+)
 from sklearn_superior.staged._scoring import StageScorers
 from tests.metrics.forecasts import CANCER, IRIS, forecasts, random_forecast, text
 
@@ -114,6 +119,17 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
     assert expected_cost(truth) <= expected_cost(other) + 1e-12
 
 
+def test_a_temperature_moves_decisions_unless_all_mistakes_cost_the_same():
+    _, q = random_forecast(np.random.default_rng(0), 500, 3)
+    scaled = scale_temperature(q, 1.5)
+    for costs, moves in (
+        (1 - np.eye(3), False),
+        ([[0, 1, 4], [1, 0, 1], [4, 1, 0]], True),
+    ):
+        is_moved = bayes_decision(q, costs) != bayes_decision(scaled, costs)
+        assert is_moved.any() == moves
+
+
 @pytest.mark.parametrize(
     ("costs", "error", "message"),
     [
@@ -121,10 +137,16 @@ def test_honest_forecasts_are_cheapest(seed, n_classes):
         ([0, 1], ValueError, r"shape \(n_classes, n_decisions\).*Got shape \(2,\)"),
         ([[], []], ValueError, r"Got shape \(2, 0\)"),
         ([[0, np.nan], [1, 0]], ValueError, "finite costs"),
+        ([[0, np.inf], [1, 0]], ValueError, "finite costs"),
         ([["a", "b"], ["c", "d"]], TypeError, "cost_matrix must hold real numbers"),
         ({"false_positive": 1}, ValueError, "costs of false_positive and false_neg"),
         ({"a": 1, "b": 2}, TypeError, r"\{class: \{decision: cost\}\}"),
         ({0: {"x": 1}, 1: {"y": 1}}, ValueError, r"Got \['y'\] for the class 1"),
+        (
+            {"false_positive": [1], "false_negative": 2},
+            ValueError,
+            "cost_matrix cannot be read as an array",
+        ),
         (np.ones((3, 3)), ValueError, "a row for each .*class.* Got 3 rows"),
     ],
 )
@@ -133,6 +155,18 @@ def test_bad_costs_are_refused(costs, error, message):
         bayes_decision([0.5], costs)
     with pytest.raises(error, match=message):
         decision_cost([0, 1], [0.5, 0.6], cost_matrix=costs)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_rows_that_do_not_sum_to_one_warn(dtype):
+    costs = 1 - np.eye(2)
+    q = np.array([[1, 1], [0, 1]], dtype=dtype)
+    with pytest.warns(UserWarning, match="y_proba do not sum to one: .* off by 1"):
+        bayes_decision(q, costs)
+    with pytest.warns(UserWarning, match="y_proba do not sum to one: .* off by 1"):
+        decision_cost([0, 1], q, cost_matrix=costs)
+    thirds = np.full((2, 3), 1 / 3, dtype=np.float32)  # the sums are rounded
+    assert_array_equal(bayes_decision(thirds, 1 - np.eye(3)), [0, 0])
 
 
 def test_bad_data_and_options_are_refused():
@@ -255,6 +289,12 @@ def test_costs_must_fit_the_classes():
         decision_cost([0, 1, 2], np.eye(3), cost_matrix=[[0, 1], [1, 0]])
 
 
+def test_two_rows_for_a_class_are_refused():
+    frame = pd.DataFrame([[0, 1], [1, 0], [2, 0]], index=["a", "b", "b"])
+    with pytest.raises(ValueError, match=r"one row for each.*\['a', 'b', 'b'\]"):
+        decision_cost(["a", "b"], [0.2, 0.7], cost_matrix=frame)
+
+
 def test_polars_frames_have_no_index():
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match="pandas data frame.*Got a polars"):
@@ -286,3 +326,24 @@ def test_the_scorer_takes_predicted_labels(labels):
     scorer = get_scorer("neg_decision_cost", cost_matrix=[[0, 1], [5, 0]])
     tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=scorer, cv=3)
     assert set(tuned.fit(X, y).predict(X)) == set(labels)
+
+
+def test_names_of_classes_are_of_one_type():
+    costs = {0: {"x": 1, "y": 0}, "a": {"x": 0, "y": 1}}
+    with pytest.raises(TypeError, match=r"'cost_matrix'.*one type.*Got \[0, 'a'\]"):
+        bayes_decision([0.2], costs)
+
+
+def test_columns_of_a_frame_in_another_order_warn():
+    frame = pd.DataFrame([[0.9, 0.1]], columns=["b", "a"])
+    with pytest.warns(UserWarning, match=r"follow the classes \['a', 'b'\]"):
+        bayes_decision(frame, NAMED)
+    assert bayes_decision(frame[["a", "b"]], NAMED).tolist() == [0]
+
+
+@pytest.mark.parametrize("classes", [(False, True), (0, 1), (-1, 1)])
+def test_numbers_and_booleans_that_are_held_as_objects(classes):
+    costs = {"false_positive": 1, "false_negative": 20}
+    held = np.array(classes, dtype=object)
+    expected = decision_cost(np.array(classes), [0.2, 0.7], cost_matrix=costs)
+    assert decision_cost(held, [0.2, 0.7], cost_matrix=costs) == expected

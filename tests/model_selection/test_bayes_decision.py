@@ -7,6 +7,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +17,7 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -202,6 +204,9 @@ def test_a_class_that_was_never_seen_costs_what_its_row_says():
     with pytest.warns(UserWarning, match="never seen"):
         score = model.score(X3[100:], Y3[100:])
     assert score == -np.mean(np.array(ORDINAL)[2, model.predict(X3[100:])])
+    model = BayesDecisionClassifier(linear(), None).fit(X3[:100], Y3[:100])
+    with pytest.warns(UserWarning, match="never seen"):
+        assert model.score(X3, Y3) == -1 / 3  # the errors
 
 
 def test_names_of_decisions_that_are_tuples():
@@ -209,6 +214,16 @@ def test_names_of_decisions_that_are_tuples():
     costs = [[0, 1], [1, 0], [1, 1]]
     model = BayesDecisionClassifier(linear(), costs, decisions=names).fit(X3, Y3)
     assert set(model.predict(X3)) == set(names)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [10, 20, 30]])
+def test_names_of_decisions_in_an_array(names):
+    by_list = BayesDecisionClassifier(linear(), ORDINAL, decisions=names)
+    by_array = BayesDecisionClassifier(linear(), ORDINAL, decisions=np.array(names))
+    expected = by_list.fit(X3, Y3).predict(X3)
+    found = by_array.fit(X3, Y3).predict(X3)
+    assert found.dtype == expected.dtype == np.array(names).dtype
+    assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("decisions", [5, [["a"], ["b"], ["c"]]])
@@ -221,8 +236,10 @@ def test_decisions_must_be_names(decisions):
 
 def test_several_outputs_and_a_single_class():
     model = BayesDecisionClassifier(DecisionTreeClassifier(), None)
-    with pytest.raises(ValueError, match="y must have one output"):
-        model.fit(X3, np.column_stack([Y3, Y3]))
+    two = np.column_stack([Y3, Y3])
+    for y in (two, two.tolist(), pd.DataFrame(two)):
+        with pytest.raises(ValueError, match=r"one output.*Got shape \(150, 2\)"):
+            model.fit(X3, y)
     with pytest.raises(ValueError, match=r"at least two classes.*Got the class \[0\]"):
         model.fit(X3[:50], Y3[:50])
 
@@ -233,3 +250,26 @@ def test_costs_that_are_set_after_fit_wait_for_the_next_one():
     model.set_params(cost_matrix=None)
     assert model.score(X2, Y2) == score
     assert_array_equal(model.predict(X2), decisions)
+    costs = np.array([[0, 1.0], [20, 0]])
+    model.set_params(cost_matrix=costs).fit(X2, Y2)
+    costs[:] = 1  # in place
+    assert model.score(X2, Y2) == score
+
+
+@pytest.mark.parametrize("dtype", [np.int8, float, bool])
+def test_classes_keep_their_dtype(dtype):
+    y = (Y2 == 1).astype(dtype)
+    model = BayesDecisionClassifier(GaussianNB(), {1: {1: 0, 0: 9}, 0: {1: 1, 0: 0}})
+    assert model.fit(X2, y).predict(X2).dtype == dtype
+
+
+def test_the_given_estimator_is_not_fitted():
+    inner = LogisticRegression(max_iter=500)
+    BayesDecisionClassifier(inner, ORDINAL).fit(X3, Y3)
+    assert not hasattr(inner, "coef_")
+
+
+def test_other_columns_are_refused_even_if_the_classifier_takes_them():
+    model = BayesDecisionClassifier(DummyClassifier(), ORDINAL).fit(X3, Y3)
+    with pytest.raises(ValueError, match="X has 2 features.*expecting 4"):
+        model.predict(X3[:, :2])

@@ -66,3 +66,17 @@ def test_a_progress_bar_of_scikit_learn():
     pytest.importorskip("rich")
     search = make_search().set_callbacks(ProgressBar()).fit(X, y)
     assert len(search.stage_scores_) == 3
+
+
+def test_a_callback_cannot_end_a_search_without_a_finished_candidate():
+    search = make_search()
+    n_begun = 0
+
+    def give_up_the_first(stage, mean_score, fold_scores):
+        nonlocal n_begun
+        n_begun += stage == 0
+        return n_begun == 1
+
+    search.set_params(pruner=give_up_the_first).set_callbacks(Watcher(stop_after=1))
+    search.fit(X, y)
+    assert search.cv_results_["pruned"].tolist()[:2] == [True, False]
