@@ -133,8 +133,10 @@ class EarlyStoppingClassifier(
 
     Notes
     -----
-    No stage is trained beyond ``best_iteration_ + n_iter_no_change``, except by
-    `AdaBoostClassifier`, which cannot be interrupted and always trains to the end.
+    No stage is trained beyond ``best_iteration_ + n_iter_no_change``, with two
+    exceptions. `AdaBoostClassifier` cannot be interrupted and always trains to the end.
+    As long as all scores are equal, training continues: the model has not learned
+    anything yet.
 
     The default temperature softens probabilities and never sharpens them. If a model is
     underconfident by design, as `AdaBoostClassifier` is, the default may keep a poor

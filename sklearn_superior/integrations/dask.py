@@ -1,6 +1,6 @@
-"""The losses of data in blocks, on one machine or many, through Dask.
+"""The losses for data in blocks, on one machine or many, through Dask.
 
-Every block of rows is reduced to a few sums where it lies, and these are merged.
+Every block of rows is reduced to a few sums on its worker, and these are merged.
 """
 
 import inspect
@@ -46,15 +46,15 @@ _DOC = """{title} of Dask arrays and data frames; lower is better.
 
     See Also
     --------
-    sklearn_superior.metrics.{name} : The same loss of data in memory.
+    sklearn_superior.metrics.{name} : The same loss for data in memory.
 
     Notes
     -----
-    `y_true` and `sample_weight` are divided into blocks as `y_proba` is. Blocks may be
-    empty. Where the sizes of blocks are not known, as in data frames, all must have as
-    many blocks, with as many rows in each; this is checked when the loss is computed.
-    Without `labels` a block that lacks classes is scored once more for each of them:
-    pass `labels` if many blocks lack some.
+    `y_true` and `sample_weight` are rechunked to the blocks of `y_proba`. Blocks may be
+    empty. If the block sizes are unknown, as in data frames, all inputs must have the
+    same number of blocks with the same numbers of rows. This is checked when the loss
+    is computed. Without `labels`, a block that lacks classes is scored once more for
+    each of them: pass `labels` if many blocks lack some.
 
     Examples
     --------

@@ -44,7 +44,8 @@ def prune(trial):
     """Prune an Optuna trial by the mean score over the folds.
 
     After each stage, the mean over the folds is reported to the trial. If the pruner of
-    the study says so, `fit` raises ``optuna.TrialPruned``, with all folds stopped.
+    the study gives the trial up, all folds are stopped and `fit` raises
+    ``optuna.TrialPruned``.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def prune(trial):
     Returns
     -------
     pruner : callable
-        For ``StagedSearchCV(..., pruner=pruner)`` without a `param_grid`, for one
-        `fit`.
+        For ``StagedSearchCV(..., pruner=pruner)`` without a `param_grid`, and for
+        a single `fit`.
 
     See Also
     --------

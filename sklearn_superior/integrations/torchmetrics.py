@@ -141,7 +141,7 @@ _DOC = """Mean {title} of probabilities; lower is better.
     ``update(preds, target, sample_weight=None)`` takes probabilities, not logits: a
     column for each class, or a single one for class 1 of two. `target` holds the
     numbers of the classes, from 0 up, or is one-hot. A batch is reduced to a few sums
-    in float64 on its device, without waiting for it.
+    in float64 on its device, without waiting for the device.
 
     ``compute()`` returns the weighted mean of all samples so far, over all processes
     of a distributed training. Invalid values are reported only then.

@@ -78,7 +78,7 @@ def eval_metric(rule="penalized_brier", **options):
 
     Notes
     -----
-    In `xgboost.dask` it is the mean over the rows of all workers, which exchange two
+    With `xgboost.dask`, it is the mean over the rows of all workers, which exchange two
     sums. A worker may have no rows, or lack a class.
 
     Examples

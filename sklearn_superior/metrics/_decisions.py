@@ -32,7 +32,7 @@ _TWO_BY_TWO = ("true_negative", "false_positive", "false_negative", "true_positi
 
 
 def bayes_decision(y_proba, cost_matrix):
-    r"""Choose the decision of least expected cost for each sample.
+    r"""Choose the decision with the lowest expected cost for each sample.
 
     With the cost :math:`C_{jk}` of decision :math:`k` when :math:`j` is the true class,
     the Bayes decision of a forecast :math:`q` is

@@ -67,9 +67,10 @@ def penalized_brier_score_loss(
         them, and is *not* a proper scoring rule.
 
     scale : {"sum", "mean", "half", "auto"}, default="sum"
-        Factor of the whole loss, penalty included: ``"sum"`` is the formula above, in
-        whose units a float `penalty` is given; ``"mean"`` averages over the classes;
-        ``"half"`` halves; ``"auto"`` halves for two classes, as scikit-learn does.
+        Factor of the whole loss, penalty included. ``"sum"`` sums over classes, as in
+        the paper, and a float `penalty` is in its units. ``"mean"`` averages over the
+        classes, ``"half"`` halves, and ``"auto"`` halves for two classes, as
+        scikit-learn does.
 
     Returns
     -------

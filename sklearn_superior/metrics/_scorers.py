@@ -134,8 +134,8 @@ class _PenalizedScorer(ProbabilityScorer):
     Losses are negated, so greater is better.
 
     The scorer takes the classes from the fitted estimator. It handles test folds with
-    missing classes. A class that the estimator has never seen counts with probability
-    0 and is named in a warning.
+    missing classes. A class that the estimator has never seen gets probability 0
+    and is named in a warning.
 
     `get_scorer` returns a new scorer, optionally with options. Calling
     `set_score_request` on it does not affect other scorers.
@@ -309,15 +309,21 @@ def get_scorer(name, **options):
     Parameters
     ----------
     name : str
-        ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"`` or
-        ``"neg_penalized_spherical_loss"``; after recalibration by the best temperature
-        the same with ``"neg_refined_"`` or ``"neg_refined_penalized_"`` before the
-        name of the loss, as in ``"neg_refined_log_loss"``; the skill scores
-        ``"d2_penalized_brier_score"`` and ``"d2_penalized_log_loss_score"``;
-        ``"neg_decision_cost"``, which needs the option ``cost_matrix``, see
-        `decision_cost`; the name of a rule such as ``"brier"`` or
-        ``"refined_penalized_brier"``; or any scikit-learn scoring string. A callable is
-        returned as it is.
+        One of these names:
+
+        - ``"neg_penalized_brier_score"``, ``"neg_penalized_log_loss"`` or
+          ``"neg_penalized_spherical_loss"``;
+        - a loss after recalibration by the best temperature: ``"neg_refined_"`` or
+          ``"neg_refined_penalized_"`` and the name of the loss, as in
+          ``"neg_refined_log_loss"``;
+        - the skill scores ``"d2_penalized_brier_score"`` and
+          ``"d2_penalized_log_loss_score"``;
+        - ``"neg_decision_cost"``, which needs the option ``cost_matrix``, see
+          `decision_cost`;
+        - the name of a rule, such as ``"brier"`` or ``"refined_penalized_brier"``;
+        - any scikit-learn scoring string.
+
+        A callable is returned as it is.
 
     **options : dict
         Options of our losses, such as ``penalty="minimal"`` or ``ties="split"``.

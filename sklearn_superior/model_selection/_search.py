@@ -161,7 +161,7 @@ class StagedSearchCV(
         fold_scores)``: the stage counted from 0, the mean over the folds, and the
         scores of the folds as an array of shape (n_folds,), all by the scorer that
         chooses. If it returns True, the candidate is given up; an error is raised if
-        none is left. An exception it raises ends the search and is raised as it is. For
+        none is left. An exception that it raises ends the search and propagates. For
         Optuna, use :func:`sklearn_superior.integrations.optuna.prune`.
 
     n_jobs : int or None, default=None
@@ -274,8 +274,8 @@ class StagedSearchCV(
     A `pruner` is called in the thread of `fit`, and may remember what it has seen: a
     stage of 0 is the first of the next candidate. With `n_jobs` and several candidates
     it must be picklable, and each process has copies of its own, which share nothing.
-    Candidates read from disk are finished, so it is not asked about them, whichever
-    pruner there was then; pruned ones are trained again.
+    It is not called for candidates that are read from disk, because these are finished.
+    Pruned candidates are trained again.
 
     Ctrl-C ends the search after the current stage. Finished candidates are kept, with a
     warning. Before the first one is finished, and while the final model is trained, the

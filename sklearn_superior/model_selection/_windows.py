@@ -179,7 +179,7 @@ def sliding_windows(
 
 
 def recommended_gap(length, overlap):
-    """Return how many of the following windows share samples with a window.
+    """Return how many of the next windows share samples with a given window.
 
     Use it as the `gap` of `HBlockSplit`: no time point is then in both training and
     test windows.

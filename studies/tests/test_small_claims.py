@@ -53,8 +53,8 @@ def test_the_guide_says_how_large_the_study_is(records, guide):
     sizes = {record["job"]["n_validation"] for record in records}
     n_sets = len({record["job"]["dataset"] for record in records})
     assert f"{n_sets} data sets were cut down" in guide
-    assert f"{min(sizes)} to {max(sizes):,}, validates" in guide
-    assert f"{len(records):,} trainings" in guide
+    assert f"{min(sizes)} to {max(sizes):,}, was used for validation" in guide
+    assert f"fitted {len(records):,} times" in guide
 
 
 def test_the_guide_says_what_other_priors_do(results, guide):
