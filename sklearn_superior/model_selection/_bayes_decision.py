@@ -1,6 +1,7 @@
 """A classifier that decides at the least expected cost."""
 
 from copy import deepcopy
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from sklearn import get_config
@@ -136,8 +137,7 @@ class BayesDecisionClassifier(
                 "y must have one output: the costs are those of one decision. Got "
                 f"shape {shape}."
             )
-        if self.cost_matrix is not None:
-            read_costs(self.cost_matrix)  # raise an error now, not after training
+        self._check_before_training(y)
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
         estimator = clone(self.estimator).fit(X, y, **params)
@@ -147,6 +147,29 @@ class BayesDecisionClassifier(
         self._remember_features(X, y)
         self.estimator_ = estimator
         return self
+
+    def _check_before_training(self, y):
+        """Raise an error now rather than after training, where that is certain.
+
+        A fitted classifier that is not trained again may know more classes than `y`.
+        """
+        if self.cost_matrix is not None:
+            read_costs(self.cost_matrix)
+        try:
+            known = [np.unique(np.asarray(y))]
+        except TypeError:  # the classifier explains what is wrong with y
+            return
+        known.append(getattr(self.estimator, "classes_", ()))
+        errors = []
+        for classes in (own for own in known if len(own) > 1):
+            with catch_warnings():
+                simplefilter("ignore")  # repeated after training
+                try:
+                    return self._check_costs(classes)
+                except ValueError as exc:
+                    errors.append(exc)
+        if errors:
+            raise errors[0]
 
     def _check_costs(self, classes):
         """Return costs and names of the decisions, for the classes of the estimator."""

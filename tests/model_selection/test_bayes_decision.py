@@ -183,6 +183,33 @@ def test_bad_costs_are_found_before_training():
             BayesDecisionClassifier(Slow(), costs).fit(X2, Y2)
 
 
+class Untrained(DummyClassifier):
+    """Must not be trained."""
+
+    def fit(self, X, y):
+        raise AssertionError("trained before the costs were checked")
+
+
+@pytest.mark.parametrize(
+    ("costs", "match"),
+    [
+        (COSTS, "have the form {class: {decision: cost}} unless"),
+        ({"bening": {"no": 0}, "malignant": {"no": 9}}, "one row for each of the cla"),
+        (np.ones((3, 2)), r"a row for each of the classes \['benign', 'malignant'\]"),
+    ],
+)
+def test_costs_of_other_classes_are_found_before_training(costs, match):
+    y = np.where(Y2 == 1, "benign", "malignant")
+    with pytest.raises(ValueError, match=match):
+        BayesDecisionClassifier(Untrained(), costs).fit(X2, y)
+
+
+def test_a_fitted_classifier_may_know_more_classes_than_the_data():
+    frozen = FrozenEstimator(linear().fit(X3, Y3))
+    model = BayesDecisionClassifier(make_pipeline(frozen), ORDINAL)
+    assert len(model.fit(X3[:100], Y3[:100]).decisions_) == 3
+
+
 def test_weights_are_requested_for_the_score():
     weight = np.where(Y2 == 1, 1.0, 0.01)
     scores = {}
