@@ -122,9 +122,9 @@ def _warn_of_equal(settings, candidates):
     if others and all(np.array_equal(first, own) for own in others):
         names = sorted({name for params in settings for name in params})
         warn(
-            f"All {len(candidates)} candidates, with values of {', '.join(names)}, have "
-            "the same scores at every stage. Check the names in 'param_grid': LightGBM "
-            "and XGBoost ignore parameters that they do not know."
+            f"All {len(candidates)} candidates, with values of {', '.join(names)}, "
+            "have the same scores at every stage. Check the names in 'param_grid': "
+            "LightGBM and XGBoost ignore parameters that they do not know."
         )
 
 
