@@ -325,8 +325,8 @@ def test_the_guide_shows_the_table_of_the_records(records, guide):
     def show(title, name, form=lambda v: f"{signed(v)} %"):
         assert row_of(title, *(form(own[name]) for own in s)) in guide
 
-    show("time saved, by the clock", "clock", lambda v: f"{v:.1f} %")
-    show("time saved, of the processor", "cpu", lambda v: f"{v:.1f} %")
+    show("wall-clock time saved", "clock", lambda v: f"{v:.1f} %")
+    show("CPU time saved", "cpu", lambda v: f"{v:.1f} %")
     show("log loss in cross-validation, mean", "regret_cv")
     show("log loss on the test rows, mean", "regret")
     show("… on the worst set", "worst")
