@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from copy import deepcopy
-from itertools import chain
 
 import torch
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 _BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
@@ -128,22 +128,30 @@ class Updates:
 
     @torch.no_grad()
     def _move_average(self):
-        """Move the average of weights and buffers towards the present ones.
+        """Move the average towards the present weights, and copy all the rest.
 
-        The decay begins small, so that the initial weights are soon forgotten.
+        Statistics of batch normalisation are averaged as well. Other buffers and frozen
+        parameters may be masks, counters or caches, of which there is no average. The
+        decay begins small, so that the initial weights are soon forgotten.
         """
-        decay = min(float(self.ema), (1 + self.n_steps) / (10 + self.n_steps))
-        own, new = [], []
+        pairs = []
         for mean, value in zip(
-            *(chain(m.parameters(), m.buffers()) for m in (self.average, self.module)),
-            strict=True,
+            self.average.parameters(), self.module.parameters(), strict=True
         ):
-            if value.is_floating_point():
-                own.append(mean)
-                new.append(value)
-            else:  # a counter
+            if value.requires_grad:
+                pairs.append((mean, value))
+            else:
                 mean.copy_(value)
-        get_ema_multi_avg_fn(decay)(own, new, None)
+        for own, layer in zip(
+            self.average.modules(), self.module.modules(), strict=True
+        ):
+            for name, value in layer.named_buffers(recurse=False):
+                if isinstance(layer, _BatchNorm) and value.is_floating_point():
+                    pairs.append((getattr(own, name), value))
+                else:
+                    setattr(own, name, value.clone())
+        decay = min(float(self.ema), (1 + self.n_steps) / (10 + self.n_steps))
+        get_ema_multi_avg_fn(decay)(*zip(*pairs, strict=True), None)
 
     def state(self):
         """Return what is needed to resume, besides parameters and networks."""
