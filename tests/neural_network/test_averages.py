@@ -130,6 +130,15 @@ def test_values_that_are_not_trained_are_copied(early_stopping):
         assert torch.equal(getattr(model.module_, name), getattr(expected, name))
 
 
+def test_frozen_values_that_change_are_copied():
+    trainer, data = make_trainer(module=Masked, ema=0.6)
+    trainer.module.frozen.data[0] = 1
+    trainer.train_epoch(*data)
+    assert trainer.kept.frozen[0] == 1
+    trainer.module.limits += 1
+    assert trainer.kept.limits.tolist() == [0, 9]  # nothing is shared
+
+
 def test_the_average_of_tied_weights_moves_once():
     averaged, data = make_trainer(module=Masked, ema=0.6)
     weight = averaged.module.first.weight
