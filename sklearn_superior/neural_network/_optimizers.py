@@ -105,12 +105,13 @@ class Updates:
     params : CNNClassifier
         Provides the parameters.
 
-    average : torch.nn.Module, default=None
-        A copy of the network, which becomes the average of its weights.
+    kept : torch.nn.Module
+        The network that is scored and kept: the same one, or a copy of it, which
+        becomes the average of its weights.
     """
 
-    def __init__(self, module, params, average=None):
-        self.module, self.average = module, average
+    def __init__(self, module, params, kept):
+        self.module, self.kept = module, kept
         self.name, self.ema = str(params.optimizer), params.ema
         self.optimizer = make_optimizer(
             self.name, module.parameters(), params.learning_rate
@@ -123,7 +124,7 @@ class Updates:
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.n_steps += 1
-        if self.average is not None:
+        if self.kept is not self.module:
             self._move_average()
 
     @torch.no_grad()
@@ -135,16 +136,14 @@ class Updates:
         decay begins small, so that the initial weights are soon forgotten.
         """
         pairs = []
-        for mean, value in zip(
-            self.average.parameters(), self.module.parameters(), strict=True
-        ):
+        parameters = self.kept.parameters(), self.module.parameters()
+        for mean, value in zip(*parameters, strict=True):
             if value.requires_grad:
                 pairs.append((mean, value))
             else:
                 mean.copy_(value)
-        for own, layer in zip(
-            self.average.modules(), self.module.modules(), strict=True
-        ):
+        layers = self.kept.modules(), self.module.modules()
+        for own, layer in zip(*layers, strict=True):
             for name, value in layer.named_buffers(recurse=False):
                 if isinstance(layer, _BatchNorm) and value.is_floating_point():
                     pairs.append((getattr(own, name), value))
