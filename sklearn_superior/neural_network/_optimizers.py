@@ -88,7 +88,10 @@ def make_optimizer(name, params, learning_rate):
             f"The network must have parameters to train, but it has {frozen}: see the "
             "'module' parameter and requires_grad."
         )
-    fused = all(p.device.type in ("cpu", "cuda", "mps") for p in params)
+    fused = all(
+        p.device.type in ("cpu", "cuda", "mps") and p.is_floating_point()
+        for p in params
+    )
     return _OPTIMIZERS[name](params, lr=float(learning_rate), fused=fused)
 
 

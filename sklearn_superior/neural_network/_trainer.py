@@ -335,7 +335,7 @@ def network_state(module):
 def hash_network(module):
     """Return bytes that identify the weights and buffers of a network."""
     arrays = {
-        (part, name): value.detach().cpu().double().numpy()
+        (part, name): value.detach().cpu().to(torch.complex128).numpy()
         for part, values in network_state(module).items()
         for name, value in values.items()
         if isinstance(value, torch.Tensor)
