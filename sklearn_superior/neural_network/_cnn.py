@@ -65,7 +65,9 @@ class CNNClassifier(
         Decay of an exponential moving average of the weights, which is then scored and
         kept instead of the weights themselves. After each batch, the average moves by
         the fraction ``1 - ema`` towards the new weights. The decay is smaller in the
-        first batches. Values from 0.9 to 0.99 are common.
+        first batches. Values from 0.9 to 0.99 are common. Statistics of batch
+        normalisation are averaged as well; other buffers and frozen parameters are
+        copied.
 
     batch_size : int, default=32
         Maximum number of windows in a batch. All batches have about the same size, and

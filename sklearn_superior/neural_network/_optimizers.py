@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from copy import deepcopy
-from itertools import chain
 
 import torch
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 _BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
@@ -88,7 +88,10 @@ def make_optimizer(name, params, learning_rate):
             f"The network must have parameters to train, but it has {frozen}: see the "
             "'module' parameter and requires_grad."
         )
-    fused = all(p.device.type in ("cpu", "cuda", "mps") for p in params)
+    fused = all(
+        p.device.type in ("cpu", "cuda", "mps") and p.is_floating_point()
+        for p in params
+    )
     return _OPTIMIZERS[name](params, lr=float(learning_rate), fused=fused)
 
 
@@ -105,12 +108,13 @@ class Updates:
     params : CNNClassifier
         Provides the parameters.
 
-    average : torch.nn.Module, default=None
-        A copy of the network, which becomes the average of its weights.
+    kept : torch.nn.Module
+        The network that is scored and kept: the same one, or a copy of it, which
+        becomes the average of its weights.
     """
 
-    def __init__(self, module, params, average=None):
-        self.module, self.average = module, average
+    def __init__(self, module, params, kept):
+        self.module, self.kept = module, kept
         self.name, self.ema = str(params.optimizer), params.ema
         self.optimizer = make_optimizer(
             self.name, module.parameters(), params.learning_rate
@@ -123,27 +127,33 @@ class Updates:
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.n_steps += 1
-        if self.average is not None:
+        if self.kept is not self.module:
             self._move_average()
 
     @torch.no_grad()
     def _move_average(self):
-        """Move the average of weights and buffers towards the present ones.
+        """Move the average towards the present weights, and copy all the rest.
 
-        The decay begins small, so that the initial weights are soon forgotten.
+        Statistics of batch normalisation are averaged as well. Other buffers and frozen
+        parameters may be masks, counters or caches, of which there is no average. The
+        decay begins small, so that the initial weights are soon forgotten.
         """
-        decay = min(float(self.ema), (1 + self.n_steps) / (10 + self.n_steps))
-        own, new = [], []
-        for mean, value in zip(
-            *(chain(m.parameters(), m.buffers()) for m in (self.average, self.module)),
-            strict=True,
-        ):
-            if value.is_floating_point():
-                own.append(mean)
-                new.append(value)
-            else:  # a counter
+        pairs = []
+        parameters = self.kept.parameters(), self.module.parameters()
+        for mean, value in zip(*parameters, strict=True):
+            if value.requires_grad:
+                pairs.append((mean, value))
+            else:
                 mean.copy_(value)
-        get_ema_multi_avg_fn(decay)(own, new, None)
+        layers = self.kept.modules(), self.module.modules()
+        for own, layer in zip(*layers, strict=True):
+            for name, value in layer.named_buffers(recurse=False):
+                if isinstance(layer, _BatchNorm) and value.is_floating_point():
+                    pairs.append((getattr(own, name), value))
+                else:
+                    setattr(own, name, value.clone())
+        decay = min(float(self.ema), (1 + self.n_steps) / (10 + self.n_steps))
+        get_ema_multi_avg_fn(decay)(*zip(*pairs, strict=True), None)
 
     def state(self):
         """Return what is needed to resume, besides parameters and networks."""

@@ -214,8 +214,7 @@ class Trainer:
         for layer in self.module.modules():
             if isinstance(layer, SeededDropout):
                 layer.generator = self.dropout
-        average = None if params.ema is None else self.kept
-        self.updates = Updates(self.module, params, average)
+        self.updates = Updates(self.module, params, self.kept)
         self.batch_size, self.loss = params.batch_size, LOSSES[params.loss]
         self.amp = params.amp
         # Evaluation uses the plain module, so that later predictions are the same.
@@ -336,7 +335,7 @@ def network_state(module):
 def hash_network(module):
     """Return bytes that identify the weights and buffers of a network."""
     arrays = {
-        (part, name): value.detach().cpu().double().numpy()
+        (part, name): value.detach().cpu().to(torch.complex128).numpy()
         for part, values in network_state(module).items()
         for name, value in values.items()
         if isinstance(value, torch.Tensor)

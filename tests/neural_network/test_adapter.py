@@ -99,11 +99,12 @@ def record_and_score(estimator, X, y):
     return neg_penalized_brier_scorer(estimator, X, y)
 
 
+@pytest.mark.parametrize("ema", [None, 0.9])
 @pytest.mark.parametrize("module", MODULES)
-def test_the_kept_network_predicts_as_it_was_scored(data, module):
+def test_the_kept_network_predicts_as_it_was_scored(data, module, ema):
     X, y, X_val, y_val = data
     options = {"scoring": record_and_score, "n_iter_no_change": 20}
-    model = small_cnn(module=module, learning_rate=0.1, max_iter=20)
+    model = small_cnn(module=module, ema=ema, learning_rate=0.1, max_iter=20)
     for fitted in (
         clone(model).set_params(**options),
         EarlyStoppingClassifier(model, **options),
@@ -119,13 +120,15 @@ def test_the_kept_network_predicts_as_it_was_scored(data, module):
         )
 
 
+@pytest.mark.parametrize("ema", [None, 0.9])
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize("early_stopping", [True, False])
 def test_a_resumed_network_is_that_of_training_without_a_break(
-    data, module, early_stopping, tmp_path
+    data, module, early_stopping, ema, tmp_path
 ):
     X, y, X_val, _ = data
-    options = {"module": module, "early_stopping": early_stopping, **OPTIONS}
+    options = {"module": module, "early_stopping": early_stopping, "ema": ema}
+    options |= OPTIONS
     whole = small_cnn(max_iter=9, **options).fit(X, y)
     options["checkpoint_dir"] = tmp_path
     small_cnn(max_iter=4, **options).fit(X, y)

@@ -96,3 +96,54 @@ def test_averages_in_a_search(refit):
     assert one.shape == other.shape
     assert not np.allclose(one, other)
     assert search.predict_proba(X).shape == (150, 3)
+
+
+class Masked(torch.nn.Module):
+    """Hides an output by minus infinity, and has a frozen and a tied parameter."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        size = n_channels * length
+        self.first = torch.nn.Linear(size, size, bias=False)
+        self.second = torch.nn.Linear(size, size, bias=False)
+        self.second.weight = self.first.weight
+        self.last = torch.nn.Linear(size, n_classes + 1)
+        mask = torch.zeros(n_classes + 1)
+        mask[-1] = -torch.inf
+        self.register_buffer("mask", mask)
+        self.frozen = torch.nn.Parameter(mask.clone(), requires_grad=False)
+        self.register_buffer("limits", torch.tensor([0, 9]))
+
+    def forward(self, X):
+        X = self.second(self.first(X.flatten(1)).relu())
+        logits = self.last(X) + self.mask + self.frozen
+        return logits.log_softmax(dim=1)[:, :-1]
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_values_that_are_not_trained_are_copied(early_stopping):
+    params = {"early_stopping": early_stopping, "learning_rate": 0.001}
+    model = small_cnn(module=Masked, ema=0.9, max_iter=3, **params).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    expected = Masked(2, 16, 3)
+    for name in ("mask", "frozen", "limits"):
+        assert torch.equal(getattr(model.module_, name), getattr(expected, name))
+
+
+def test_frozen_values_that_change_are_copied():
+    trainer, data = make_trainer(module=Masked, ema=0.6)
+    trainer.module.frozen.data[0] = 1
+    trainer.train_epoch(*data)
+    assert trainer.kept.frozen[0] == 1
+    trainer.module.limits += 1
+    assert trainer.kept.limits.tolist() == [0, 9]  # nothing is shared
+
+
+def test_the_average_of_tied_weights_moves_once():
+    averaged, data = make_trainer(module=Masked, ema=0.6)
+    weight = averaged.module.first.weight
+    before = weight.clone()
+    averaged.train_epoch(*data)
+    expected = torch.lerp(before, weight, 9 / 11)
+    torch.testing.assert_close(averaged.kept.first.weight, expected)
+    assert averaged.kept.second.weight is averaged.kept.first.weight

@@ -1019,15 +1019,18 @@ def test_a_class_that_training_lacked_can_be_learned_later(data, cause, how, mod
 
 @pytest.mark.parametrize("learning_rate", [1e30, 1e38])
 @pytest.mark.parametrize("batch_size", [32, 1000])
-def test_partial_fit_that_diverges_changes_nothing(data, learning_rate, batch_size):
+@pytest.mark.parametrize(("optimizer", "ema"), [("sgd", None), ("nadam", 0.9)])
+def test_partial_fit_that_diverges_changes_nothing(
+    data, learning_rate, batch_size, optimizer, ema
+):
     X, y, *_ = data
-    model = small_cnn(dropout=0).partial_fit(X, y)
+    model = small_cnn(dropout=0, ema=ema).partial_fit(X, y)
     kept = pickle.loads(pickle.dumps(model))
-    settings = {"optimizer": "sgd", "learning_rate": learning_rate}
+    settings = {"optimizer": optimizer, "learning_rate": learning_rate}
     model.set_params(batch_size=batch_size, **settings)
     with pytest.raises(ValueError, match="diverged"):
         model.partial_fit(1e3 * X, y)
-    before = small_cnn(dropout=0).get_params()
+    before = small_cnn(dropout=0, ema=ema).get_params()
     for fitted in (model.set_params(**before), kept):
         fitted.partial_fit(X, y)
     np.testing.assert_array_equal(weights(model), weights(kept))

@@ -1,6 +1,7 @@
 """NAdam by the kernel of Adam, against torch's and the formula."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,18 @@ torch = pytest.importorskip("torch")
 
 from sklearn_superior.neural_network._optimizers import (  # noqa: E402
     NAdam,
+    Updates,
     make_optimizer,
 )
-from sklearn_superior.neural_network._trainer import LOSSES  # noqa: E402
-from tests.neural_network.signals import make_tensors  # noqa: E402
+from sklearn_superior.neural_network._trainer import (  # noqa: E402
+    LOSSES,
+    hash_network,
+)
+from tests.neural_network.signals import (  # noqa: E402
+    make_tensors,
+    make_windows,
+    small_cnn,
+)
 
 
 def make_network():
@@ -96,3 +105,61 @@ def test_nadam_is_the_one_of_torch_where_gradients_are_missing(fused, resumes):
         other.step()
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("later", ["adam", "nadam"])
+def test_another_optimizer_starts_afresh(later):
+    X, y, _ = make_tensors()
+    module = make_network()
+
+    def updates_of(name, module):
+        params = SimpleNamespace(optimizer=name, ema=None, learning_rate=0.01)
+        return Updates(module, params, module)
+
+    def step(updates):
+        updates.step(LOSSES["log_loss"](updates.module(X), y).mean())
+
+    before = updates_of("nadam", module)
+    step(before)
+    found = updates_of(later, copy.deepcopy(module))
+    found.load_state(before.state())
+    # The same optimizer continues, any other one has nothing to continue from.
+    expected = before if later == "nadam" else updates_of(later, module)
+    for updates in (expected, found):
+        step(updates)
+    for a, b in zip(module.parameters(), found.module.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+class Filter(torch.nn.Module):
+    """Complex weights on the spectrum of a signal, and a frozen integer."""
+
+    def __init__(self, n_channels, length, n_classes):
+        super().__init__()
+        size = n_channels * (length // 2 + 1)
+        self.weight = torch.nn.Parameter(
+            0.1 * torch.randn(size, n_classes, dtype=torch.complex64)
+        )
+        self.n_classes = torch.nn.Parameter(
+            torch.tensor(n_classes), requires_grad=False
+        )
+
+    def forward(self, X):
+        return (torch.fft.rfft(X).flatten(1) @ self.weight).real
+
+
+@pytest.mark.parametrize("optimizer", ["nadam", "adam", "sgd"])
+def test_complex_weights_are_trained(optimizer, tmp_path):
+    X, y = make_windows(150)
+    params = {"module": Filter, "optimizer": optimizer, "ema": 0.9, "max_iter": 6}
+    whole = small_cnn(**params).fit(X, y)
+    losses = whole.history_["train_loss"]
+    assert losses[-1] < losses[0]
+    params |= {"checkpoint_dir": tmp_path, "resume": True}
+    small_cnn(**params).set_params(max_iter=3).fit(X, y)
+    resumed = small_cnn(**params).fit(X, y)
+    np.testing.assert_array_equal(resumed.predict_proba(X), whole.predict_proba(X))
+    assert hash_network(whole.module_) == hash_network(resumed.module_)
+    before = hash_network(whole.module_)
+    whole.module_.weight.data += 1j
+    assert hash_network(whole.module_) != before

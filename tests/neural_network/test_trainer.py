@@ -42,31 +42,43 @@ def paper_cnn():
     )
 
 
+def make_perceptron(n_channels, length, n_classes):
+    return torch.nn.Sequential(
+        torch.nn.Flatten(),
+        torch.nn.Dropout(0.1),
+        torch.nn.LazyLinear(8),
+        torch.nn.BatchNorm1d(8),
+        torch.nn.Linear(8, n_classes),
+    )
+
+
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+VARIANTS = {
+    "plain": {},
+    "weighted": {},
+    "streamed": {},
+    "amp": {"amp": True},
+    "residual": {"module": "residual"},
+    "averaged": {"ema": 0.9},
+    "custom": {"module": make_perceptron, "ema": 0.9},
+    "streamed, residual, averaged": {"module": "residual", "ema": 0.9},
+}
 DEVICES = ["cpu", "meta", pytest.param("cuda", marks=needs_cuda)]
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("loss", ["log_loss", "brier"])
 @pytest.mark.parametrize("optimizer", ["nadam", "adam", "sgd"])
-@pytest.mark.parametrize(
-    "variant", ["plain", "weighted", "streamed", "amp", "residual", "averaged"]
-)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_an_epoch_stays_on_the_device(device, loss, optimizer, variant, monkeypatch):
     # On the meta device a tensor of the host, or a value that is read, is an error.
     if variant == "amp" and device == "meta":
         pytest.skip("the meta device has no mixed precision")
-    trainer = make_trainer(
-        device,
-        loss=loss,
-        optimizer=optimizer,
-        amp=variant == "amp",
-        module="residual" if variant == "residual" else "paper",
-        ema=0.9 if variant == "averaged" else None,
-    )
+    params = VARIANTS[variant]
+    trainer = make_trainer(device, loss=loss, optimizer=optimizer, **params)
     X, y, weight = make_tensors()
     data = [X.numpy(), y.numpy(), weight.numpy() if variant == "weighted" else None]
-    if variant == "streamed":
+    if "streamed" in variant:
         monkeypatch.setattr(_devices, "free_memory", lambda device: 0)
         data = trainer.place(make_encoding().transform(X.numpy()), *data[1:])
         assert not isinstance(data[0], torch.Tensor)
