@@ -61,7 +61,6 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto;
        padding: 0 1rem; }
 h1, h2 { line-height: 1.25; } figure { margin: 1rem 0; }
-figcaption { font-size: 0.9em; opacity: 0.8; max-width: 34rem; }
 table { border-collapse: collapse; } .scroll { overflow-x: auto; }
 img { max-width: 100%; width: 34rem; background: white; border-radius: 6px; }
 th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #8886; text-align: right; }
@@ -94,14 +93,13 @@ class Page:
             f'<div class="scroll"><table>{table}</table></div><p>{escape(remark)}</p>'
         )
 
-    def figure(self, figure, name, text, *, caption="", before=False):
-        """Save a figure and show it below what there is, or before its last section."""
+    def figure(self, figure, name, text):
+        """Save a figure and show it before the last section."""
         FOLDER.mkdir(exist_ok=True)
         figure.savefig(FOLDER / name, dpi=200)
         pyplot.close(figure)
-        caption = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        part = f'<figure><img src="{name}" alt="{escape(text)}">{caption}</figure>'
-        self.parts.insert(len(self.parts) - before, part)
+        part = f'<figure><img src="{name}" alt="{escape(text)}"></figure>'
+        self.parts.insert(len(self.parts) - 1, part)
 
     def _print(self, title, text, cells, remark):
         print(f"{title}\n\n{_indent(text)}\n")
@@ -185,7 +183,7 @@ def diagnose(page):
         f"search {seconds[SEARCH]:.1f}.",
     )
     text = "bars: log loss of both procedures, and cost of their decisions"
-    page.figure(draw_costs(losses, errors), "figure.png", text, before=True)
+    page.figure(draw_costs(losses, errors), "figure.png", text)
 
 
 def draw_costs(losses, errors):
@@ -215,7 +213,8 @@ def draw_costs(losses, errors):
             )
         cost = 20 * missed + alarms
         lower.text(cost, place, f" {cost}", va="center", fontweight="bold")
-    labels = [f"{name},\n{way}" for name, way in errors]
+    texts = {PROBABLE: "deciding without costs", CHEAPEST: "deciding by costs"}
+    labels = [f"{name},\n{texts[way]}" for name, way in errors]
     lower.set_yticks(range(len(errors)), labels)
     lower.set_title("cost of all decisions", loc="left")
     lower.legend(frameon=False, ncols=2, loc="upper right", bbox_to_anchor=(1.05, 0))
@@ -298,13 +297,8 @@ def compare_rules(page, X, y, groups):
         "because training longer keeps helping. EarlyStoppingClassifier stops, "
         "recalibrates and keeps the best epoch in one call.",
     )
-    text = "scores over the epochs, and F1 and log loss of the choices"
-    caption = (
-        "Top: validation scores over the epochs, each scaled to its range. Thin lines "
-        "are the folds, thick lines their means, markers the best epochs. Bottom: the "
-        "last two columns of the table."
-    )
-    page.figure(draw_rules(comparison, rows), "rules.png", text, caption=caption)
+    text = "dots: F1 and log loss of the epochs that each rule chose"
+    page.figure(draw_rules(rows), "rules.png", text)
 
 
 def chosen(comparison, rule):
@@ -319,25 +313,11 @@ def count_epochs(iterations):
     return " to ".join(str(n) for n in numbers[:: max(1, len(numbers) - 1)])
 
 
-def draw_rules(comparison, rows):
-    """Draw the scores over the epochs, and F1 and log loss of the choices."""
-    figure = pyplot.figure(figsize=(4.4, 6.2), layout="constrained")
-    upper, lower = figure.subfigures(2, 1, height_ratios=(3, 2))
-    ax = upper.subplots()
-    lines = comparison.plot(ax, fold="all").lines_
-    ax.set_xlabel("epoch")
-    labels = [RULES.get(name, "F1") for name in lines]
-    ax.legend(
-        lines.values(),
-        labels,
-        frameon=False,
-        ncols=3,
-        fontsize=8.5,
-        columnspacing=1,
-        loc="lower center",
-        bbox_to_anchor=(0.45, 1.0),
+def draw_rules(rows):
+    """Draw F1 and log loss of what each rule chose."""
+    figure, axes = pyplot.subplots(
+        1, 2, figsize=(4.4, 2.2), sharey=True, layout="constrained"
     )
-    axes = lower.subplots(1, 2, sharey=True)
     names = [row[0].partition(",")[0] for row in rows]
     for k, (ax, title) in enumerate(zip(axes, ("F1", "log loss"), strict=True)):
         values = [row[2 + k] for row in rows]
