@@ -309,7 +309,7 @@ def test_the_plan_has_the_defaults_of_the_package():
     assert defaults(StagedSearchCV)["cv"] is None
     network = PLAN["cnn"] | {"channels": tuple(PLAN["cnn"]["channels"])}
     assert network.items() <= defaults(CNNClassifier).items()
-    assert defaults(CNNClassifier)["module"] is None
+    assert defaults(CNNClassifier)["module"] == "paper"
 
 
 def test_rows_that_are_alike_have_one_number():
