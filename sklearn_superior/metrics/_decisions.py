@@ -28,6 +28,7 @@ __all__ = [
     "read_costs",
 ]
 
+_LARGEST = 1e100  # so that sums of costs are finite
 _TWO_BY_TWO = ("true_negative", "false_positive", "false_negative", "true_positive")
 
 
@@ -65,7 +66,8 @@ def bayes_decision(y_proba, cost_matrix):
     -----
     Instead of an array, `cost_matrix` can be a pandas data frame with the classes as
     index and the decisions as columns, or a dict of dicts
-    ``{class: {decision: cost}}``. For two classes, ``{"false_positive": 1,
+    ``{class: {decision: cost}}``, which ``pd.DataFrame.from_dict(costs,
+    orient="index")`` turns into such a frame. For two classes, ``{"false_positive": 1,
     "false_negative": 20}`` is enough, to which the costs of ``"true_positive"`` and
     ``"true_negative"`` can be added. The positive class is the greater one, such as 1
     or True; for classes with names, use a data frame or dict of dicts.
@@ -235,8 +237,11 @@ def read_costs(cost_matrix, classes=None, columns=()):
             "The 'cost_matrix' parameter must have the shape (n_classes, n_decisions), "
             f"with at least two classes. Got shape {costs.shape}."
         )
-    if not np.all(np.isfinite(costs)):
-        raise ValueError("The 'cost_matrix' parameter must hold finite costs.")
+    if not np.all(np.abs(costs) <= _LARGEST):
+        raise ValueError(
+            "The 'cost_matrix' parameter must hold finite costs, at most "
+            f"{_LARGEST:.0e} in size."
+        )
     if rows is not None:
         names = _sorted(rows) if classes is None else classes.tolist()
         warn_of_column_order(columns, names)

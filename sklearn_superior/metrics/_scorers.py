@@ -1,5 +1,6 @@
 """Scorers that take the class set from the estimator."""
 
+from copy import deepcopy
 from difflib import get_close_matches
 
 import numpy as np
@@ -225,7 +226,11 @@ class _DecisionScorer(ClassifierScorer):
 
     def evaluate(self, estimator, X, y_true, predict_proba, options):
         """Evaluate the mean cost of the decisions for the estimator's predictions."""
-        y_proba, classes, pos_label = _predict(estimator, X, predict_proba, options)
+        # Both columns of two classes: 1 minus one of them could break a tie otherwise
+        # than the decisions of the model do.
+        y_proba, classes, pos_label = _predict(
+            estimator, X, lambda: estimator.predict_proba(X), options
+        )
         labels, costs = options.pop("labels", None), options.pop("cost_matrix")
         if classes is not None:
             inputs = y_proba, classes, pos_label, labels
@@ -371,6 +376,7 @@ def get_scorer(name, **options):
                 f" Got {sorted(options)}."
             )
         read_costs(options["cost_matrix"])
+        options = deepcopy(options)
         return _DecisionScorer(_cost_of_scored, -1, options, "predict_proba")
     if isinstance(name, str) and name in {*SCORERS, *rule_names(refined=True)}:
         scorer = _make_scorer(SCORERS.get(name, name), **options)
@@ -388,7 +394,7 @@ def get_scorer(name, **options):
         return scorer
     if options:
         raise TypeError(
-            f"Only the scorers {sorted(SCORERS)} and the rules "
+            f"Only the scorers {sorted([*SCORERS, 'neg_decision_cost'])} and the rules "
             f"{rule_names(refined=True)} take options. Got name={name!r} with "
             f"{sorted(options)}."
         )

@@ -41,8 +41,9 @@ class BayesDecisionClassifier(
     cost_matrix : array-like of shape (n_classes, n_decisions), data frame, dict or None
         Cost of each decision for each true class. The rows of an array follow the
         sorted classes. A pandas data frame has the classes as index and the decisions
-        as columns. A dict of dicts, ``{class: {decision: cost}}``, is equivalent. For
-        two classes, ``{"false_positive": 1, "false_negative": 20}`` is enough; the
+        as columns. A dict of dicts, ``{class: {decision: cost}}``, is equivalent to
+        ``pd.DataFrame.from_dict(costs, orient="index")``, not to its transpose,
+        ``pd.DataFrame(costs)``. For two classes, ``{"false_positive": 1, "false_negative": 20}`` is enough; the
         positive class is the greater one. If None, every error costs 1.
 
     decisions : array-like of shape (n_decisions,), default=None
@@ -76,9 +77,9 @@ class BayesDecisionClassifier(
 
     Notes
     -----
-    To score models by costs, use ``get_scorer("neg_decision_cost", cost_matrix=C)``
-    from `sklearn_superior.metrics`. A search over several cost matrices needs it,
-    because `score` uses the costs of the model itself.
+    To compare models by costs, use ``get_scorer("neg_decision_cost", cost_matrix=C)``
+    from `sklearn_superior.metrics`. It makes its own decisions from the probabilities,
+    whatever the costs of the model. Costs describe the problem: do not tune them.
 
     Examples
     --------
@@ -214,6 +215,8 @@ class BayesDecisionClassifier(
         try:
             names = list(self.decisions)
             hash(tuple(names))
+            if isinstance(self.decisions, str):
+                raise TypeError("A text is not a list.")
         except TypeError as exc:
             raise TypeError(
                 "The 'decisions' parameter must be a list of names. Got "

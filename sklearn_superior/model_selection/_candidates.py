@@ -36,6 +36,14 @@ def find_settings(param_grid):
     """Return the parameters of each candidate."""
     if param_grid is None:
         return [{}]
+    if isinstance(param_grid, Mapping):
+        for name, value in param_grid.items():
+            if hasattr(value, "rvs"):
+                raise ValueError(
+                    f"The 'param_grid' parameter has a distribution for {name}. To "
+                    "sample settings, pass ParameterSampler(space, n_iter) from "
+                    "sklearn.model_selection instead of the dict."
+                )
     if isinstance(param_grid, Mapping) or _holds_grids(param_grid):
         settings = list(ParameterGrid(param_grid))
     elif isinstance(param_grid, Iterable) and not isinstance(param_grid, str):

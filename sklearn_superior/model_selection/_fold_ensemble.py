@@ -1,5 +1,6 @@
 """The average of the fold models as one classifier."""
 
+from contextlib import suppress
 from copy import copy, deepcopy
 
 import numpy as np
@@ -118,8 +119,8 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
     def feature_importances_(self):
         """The mean feature importances of the members, if they have them."""
         of_members = [importances_of(estimator) for estimator in self.estimators]
-        if len({len(importances) for importances in of_members}) > 1:
-            raise AttributeError("The members have different numbers of features.")
+        if len({_features_of(estimator) for estimator in self.estimators}) > 1:
+            raise AttributeError("The members have different features.")
         return np.mean(of_members, axis=0)
 
     @property
@@ -162,6 +163,14 @@ class FoldEnsembleClassifier(ProbabilisticMixin, ClassifierMixin, BaseEstimator)
         if self.estimators:
             tags.input_tags = get_tags(self.estimators[0]).input_tags
         return tags
+
+
+def _features_of(model):
+    """Return the names of the features that the last step gets, or their number."""
+    with suppress(AttributeError, ValueError):  # of steps that do not name them
+        if isinstance(model, Pipeline) and len(model) > 1:
+            return tuple(model[:-1].get_feature_names_out())
+    return len(importances_of(model))
 
 
 def importances_of(model):

@@ -235,7 +235,8 @@ class StagedSearchCV(
 
     feature_importances_ : ndarray of shape (n_features,)
         The feature importances of the final model, if it has them; with
-        ``refit="folds"`` their mean over the fold models.
+        ``refit="folds"`` their mean over the fold models, if these have the same
+        features. In a pipeline, the features are those that the last step gets.
 
     estimators_ : list of estimator
         The fold models, with ``refit="folds"``.
@@ -335,6 +336,12 @@ class StagedSearchCV(
         self.error_score = error_score
         self.verbose = verbose
 
+    @says_instead(
+        **dict.fromkeys(
+            ("eval_set", "validation_data", "X_val"),
+            "the test parts of `cv` are the validation data",
+        )
+    )
     @with_callbacks
     def fit(self, X, y, *, sample_weight=None, groups=None):
         """Run the search, then fit the final model.

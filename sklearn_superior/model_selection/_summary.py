@@ -389,8 +389,11 @@ def _in_words(comparison):
         )
         return f"mean stage {_mean(chosen):.1f}"
 
+    greater = "greater is better"
+    if base["mean"] < 0:
+        greater += ": losses are negative"
     lines = [
-        f"Judge: {comparison.scoring} on the test parts of {folds}, greater is better.",
+        f"Judge: {comparison.scoring} on the test parts of {folds}, {greater}.",
         f"Choice: early stopping, patience {comparison.n_iter_no_change}.",
         f"Baseline: {base['rule']}, {base['mean']:.4f} ({stage(base['rule'])}).",
     ]
@@ -409,7 +412,7 @@ def _in_words(comparison):
         p_text = f"adjusted p {p_value:.3f}"
         if np.isnan(p_value):
             p_text = "too few folds for a p-value"
-        lines.append(f"{word}: {rule} {difference:+.4f} ({p_text}, {stage(rule)}).")
+        lines.append(f"{word}: {rule} {difference:+z.4f} ({p_text}, {stage(rule)}).")
     best = max(better, key=lambda row: row["mean"], default=base)["rule"]
     return "\n".join([*lines, _recommend(best, comparison.rules, better, worse)])
 
@@ -421,7 +424,7 @@ def _recommend(best, rules, better, worse):
         return f"Use {what}: it is better than the baseline{of}."
     worse = [row["rule"] for row in worse]
     defaults = {_DEFAULT, DEFAULT_SCORING} & set(rules) - set(worse)
-    keep = "the default, scoring=None" if defaults else best
+    keep = "the package's default, scoring=None" if defaults else best
     if worse:
         return f"No rule is better than the baseline: keep {keep}."
     return f"No rule can be told apart from the baseline: keep {keep}."

@@ -70,8 +70,8 @@ class CNNClassifier(
         copied.
 
     batch_size : int, default=32
-        Maximum number of windows in a batch. All batches have about the same size, and
-        no batch has a single window.
+        Maximum number of windows in a batch. All batches have about the same size. A
+        single window that is left over joins another batch.
 
     max_iter : int, default=100
         Maximum number of epochs.

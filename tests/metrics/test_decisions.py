@@ -138,6 +138,7 @@ def test_a_temperature_moves_decisions_unless_all_mistakes_cost_the_same():
         ([[], []], ValueError, r"Got shape \(2, 0\)"),
         ([[0, np.nan], [1, 0]], ValueError, "finite costs"),
         ([[0, np.inf], [1, 0]], ValueError, "finite costs"),
+        ([[0, -1e308], [1, 0]], ValueError, r"finite costs, at most 1e\+100"),
         ([["a", "b"], ["c", "d"]], TypeError, "cost_matrix must hold real numbers"),
         ({"false_positive": 1}, ValueError, "costs of false_positive and false_neg"),
         ({"a": 1, "b": 2}, TypeError, r"\{class: \{decision: cost\}\}"),

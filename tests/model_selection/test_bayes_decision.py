@@ -18,13 +18,14 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_superior.metrics import bayes_decision, decision_cost
+from sklearn_superior.metrics import bayes_decision, decision_cost, get_scorer
 from sklearn_superior.model_selection import BayesDecisionClassifier, StagedSearchCV
 
 COSTS = {"false_positive": 1, "false_negative": 20}
@@ -253,12 +254,23 @@ def test_names_of_decisions_in_an_array(names):
     assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("decisions", [5, [["a"], ["b"], ["c"]]])
+@pytest.mark.parametrize("decisions", [5, [["a"], ["b"], ["c"]], "abc"])
 def test_decisions_must_be_names(decisions):
     with pytest.raises(
         TypeError, match="'decisions' parameter must be a list of names"
     ):
         BayesDecisionClassifier(linear(), ORDINAL, decisions=decisions).fit(X3, Y3)
+
+
+def test_ties_are_scored_as_they_are_decided():
+    X, y = X2[::2], Y2[::2]
+    for misses in (1 / 4, 2 / 3, 3 / 2, 4, 9):  # thresholds at which neighbours tie
+        costs = np.array([[0, misses], [1, 0]])
+        model = BayesDecisionClassifier(KNeighborsClassifier(5), costs)
+        model.fit(X2[1::2], Y2[1::2])
+        paid = costs[y, model.predict(X)].mean()
+        scorer = get_scorer("neg_decision_cost", cost_matrix=costs)
+        assert -model.score(X, y) == -scorer(model, X, y) == pytest.approx(paid)
 
 
 def test_several_outputs_and_a_single_class():

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
+from scipy.stats import uniform
 from sklearn.model_selection import KFold, ParameterGrid, ParameterSampler
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
@@ -195,6 +196,16 @@ def test_settings_that_are_refused(settings):
         return
     with pytest.raises((ValueError, TypeError), match="(?i)parameter"):
         StagedSearchCV(small(), settings, cv=CV).fit(X, y)
+
+
+def test_distributions_are_explained():
+    X, y = data("binary")
+    space = {"max_depth": [1, 2], "subsample": uniform(0.5, 0.5)}
+    with pytest.raises(ValueError, match=r"distribution for subsample\. .*Sampler"):
+        StagedSearchCV(small(), space, cv=CV).fit(X, y)
+    settings = ParameterSampler(space, 2, random_state=0)
+    search = StagedSearchCV(small(n_estimators=3), settings, cv=CV, refit=False)
+    assert len(search.fit(X, y).stage_scores_) == 2
 
 
 def warnings_of(estimator, grid):

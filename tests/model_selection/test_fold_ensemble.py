@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import GridSearchCV
@@ -111,3 +112,16 @@ def test_feature_importances(name):
     none = clone(search).set_params(refit=False)
     assert not hasattr(none, "feature_importances_")
     assert not hasattr(none.fit(X, y), "feature_importances_")
+
+
+def test_importances_of_different_features_are_not_averaged():
+    noise = np.random.RandomState(0).normal(size=(150, 6))
+    select = SelectKBest(k=2)
+    model = make_pipeline(select, FAMILIES["GradientBoosting"]())
+    search = StagedSearchCV(model, cv=3, refit="folds", n_iter_no_change=3)
+    search.fit(np.hstack([X[:, 2:], noise]), y)
+    assert search.feature_importances_.shape == (2,)
+    search.fit(noise, y)
+    chosen = {tuple(m[0].get_support(indices=True)) for m in search.estimators_}
+    assert len(chosen) > 1
+    assert not hasattr(search, "feature_importances_")

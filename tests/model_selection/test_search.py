@@ -683,6 +683,13 @@ def test_parameters_are_checked(options, message):
         StagedSearchCV(small(), **options).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["eval_set", "validation_data", "X_val"])
+def test_validation_data_comes_from_the_folds(name):
+    X, y = data("binary")
+    with pytest.raises(TypeError, match=f"fit has no {name!r}: the test parts of `cv`"):
+        StagedSearchCV(small()).fit(X, y, **{name: X})
+
+
 def test_estimators_without_stages_are_refused():
     X, y = data("binary")
     with pytest.raises(TypeError, match="cannot be trained stage by stage"):

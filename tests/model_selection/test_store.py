@@ -154,7 +154,10 @@ def test_what_has_no_stable_identity_is_not_written(tmp_path):
         make_search(tmp_path, scoring=lambda e, X, y: 0.5).fit(X, y)
     other = tmp_path / "other"
     grid = {"init": [None, make_local()]}
-    with pytest.warns(UserWarning, match="cannot resume.*param_grid"):
+    with (
+        pytest.warns(UserWarning, match="All 2 candidates, with values of init"),
+        pytest.warns(UserWarning, match="cannot resume.*param_grid"),
+    ):
         make_search(other, grid).fit(X, y)
     assert not other.exists()
 

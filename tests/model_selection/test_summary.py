@@ -151,6 +151,15 @@ def test_a_clear_difference_is_told_with_its_size_and_its_stage():
     ]
 
 
+def test_tiny_differences_have_no_sign_of_their_own_and_losses_are_explained():
+    comparison = printed_case([-1e-6, 1e-7, -1e-6], n_folds=3)
+    for trajectory in comparison.trajectories:
+        trajectory.test["target"] = np.array(trajectory.test["target"]) - 1
+    first, *_, row, _ = str(comparison).splitlines()
+    assert first.endswith("of 3 folds, greater is better: losses are negative.")
+    assert "second +0.0000" in row
+
+
 def test_it_is_about_early_stopping():
     comparison = printed_case([0.1, 0.11, 0.09, 0.1, 0.1], n_folds=5)
     comparison.n_iter_no_change = 1
@@ -188,15 +197,12 @@ def test_the_default_is_kept_if_it_was_compared(name):
     rules = ["first", "second", "third"]
     undecided = with_default([0.1, -0.1, 0.05, -0.08, 0.01], rules, name)
     *_, last = str(undecided).splitlines()
-    assert last == (
-        "No rule can be told apart from the baseline: keep the default, scoring=None."
-    )
+    keep = "keep the package's default, scoring=None."
+    assert last == f"No rule can be told apart from the baseline: {keep}"
     worse = with_default([-0.1, -0.11, -0.1], rules, name)
     *_, second, _, last = str(worse).splitlines()
     assert second.startswith("Worse: second -0.1033 (adjusted p 0.0")
-    assert (
-        last == "No rule is better than the baseline: keep the default, scoring=None."
-    )
+    assert last == f"No rule is better than the baseline: {keep}"
 
 
 def test_the_baseline_is_kept_if_others_are_worse():

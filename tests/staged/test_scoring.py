@@ -212,9 +212,7 @@ def test_scorers_that_take_no_weights_are_told_so():
 
 
 def test_the_name_of_the_parameter_is_the_callers():
-    with pytest.raises(
-        ValueError, match="The 'judge' parameter must be a scorer, or one of"
-    ):
+    with pytest.raises(ValueError, match="The 'judge' parameter must be a scorer, or"):
         check_scorer("pbs", "judge")
     with pytest.raises(ValueError, match="The 'judge' parameter must be a str, a call"):
         check_scorer(3, "judge")
