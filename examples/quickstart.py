@@ -165,7 +165,9 @@ def diagnose(page):
             errors[name, way] = missed, alarms
     rows = [
         [f"{name}, {way}", losses[name], missed, alarms, 20 * missed + alarms]
-        for (name, way), (missed, alarms) in errors.items()
+        for (name, way), (missed, alarms) in sorted(
+            errors.items(), key=lambda item: item[0][1] == PROBABLE
+        )
     ]
     page.section(
         "1. Is the tumour malignant?",
