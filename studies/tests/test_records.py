@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
 
 N_RECORDS = {
+    "habits": 368,
     "paper": 131,
     "rules": 676,
     "procedures": 730,
@@ -29,7 +30,6 @@ UNFINISHED = {
     "paper_full": "paper",  # the paper's experiments at full budget
     "paper_walk": "paper_walk",
     "signals": "signals",
-    "habits": "habits",
 }
 
 
