@@ -121,13 +121,17 @@ class Page:
             f"<title>A first look</title><style>{STYLE}</style>"
             f"<h1>A first look at sklearn-superior</h1>{''.join(self.parts)}"
             "<h2>Is that evidence?</h2><p>No: these are two small data sets, one of "
-            "them synthetic. The evidence is in the "
-            f'<a href="{(RECORDS / "procedures" / "report.md").as_uri()}">study of '
-            f'procedures</a> and the <a href="'
-            f'{(RECORDS / "rules" / "report.md").as_uri()}">study of rules</a>.</p>',
+            "them synthetic. The evidence is in the studies of "
+            + ", ".join(map(_link_report, ("habits", "procedures", "rules")))
+            + ".</p>",
             encoding="utf-8",
         )
         return path.resolve()
+
+
+def _link_report(study):
+    address = (RECORDS / study / "report.md").as_uri()
+    return f'<a href="{address}">{study}</a>'
 
 
 def _indent(text):

@@ -43,8 +43,9 @@ class BayesDecisionClassifier(
         sorted classes. A pandas data frame has the classes as index and the decisions
         as columns. A dict of dicts, ``{class: {decision: cost}}``, is equivalent to
         ``pd.DataFrame.from_dict(costs, orient="index")``, not to its transpose,
-        ``pd.DataFrame(costs)``. For two classes, ``{"false_positive": 1, "false_negative": 20}`` is enough; the
-        positive class is the greater one. If None, every error costs 1.
+        ``pd.DataFrame(costs)``. For two classes, ``{"false_positive": 1,
+        "false_negative": 20}`` is enough; the positive class is the greater one. If
+        None, every error costs 1.
 
     decisions : array-like of shape (n_decisions,), default=None
         Names of the columns of an array. If None, the columns are the classes. A

@@ -191,7 +191,7 @@ def test_bad_arguments_are_refused():
     X, y, X_val, y_val = data()
     PBS = neg_penalized_brier_scorer
     for message, arguments in [
-        ("'scorer' parameter must be a scorer, or the name of a scorer", ("pbs", X_val, y_val)),
+        ("'scorer' parameter must be a scorer, or the name", ("pbs", X_val, y_val)),
         ("'scorer' parameter must be a str or a callable", (None, X_val, y_val)),
         (
             "'scorer' parameter must be a scorer. Got the metric penalized_log_loss",

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.stats import uniform
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
-from scipy.stats import uniform
 from sklearn.model_selection import KFold, ParameterGrid, ParameterSampler
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
