@@ -1,6 +1,7 @@
 """What README and guide say of the study of habits is what the records say."""
 
 import math
+from statistics import mean, median
 
 import pytest
 
@@ -122,6 +123,24 @@ def test_what_matters_most(study, name, way, other, n):
     row = study.summary(log_ratio(way, other), KINDS)
     assert row["n"] == n
     expect_row("doc/evidence.rst", name, show(row, 1), f"{n} sets")
+
+
+def test_medians(study, results):
+    medians, units = [], {}
+    for name, pair in (
+        ("H1", ("stopping", "stopping_habit")),
+        ("H2", ("search", "search_habit")),
+    ):
+        units[name] = study.units(study.values(log_ratio(*pair), KINDS))
+        medians.append(signed(median(units[name].values()), 1))
+    shown = "{} % and {} %".format(*medians)
+    expect("README.md", f"medians of the first two lines are {shown}")
+    expect("doc/evidence.rst", f"the medians are {shown}")
+    n_down = [results[name]["n_down"] for name in units]
+    expect("README.md", "on {} and {} of 46 data sets".format(*n_down))
+    expect("doc/evidence.rst", "on {} (H1) and {} (H2) of the 46".format(*n_down))
+    others = [v for name, v in units["H1"].items() if name != "unsw_nb15"]
+    expect("doc/evidence.rst", f"by itself, H1 is {signed(mean(others), 1)} %")
 
 
 def times(study, way, other):
