@@ -61,6 +61,10 @@ class CNNClassifier(
     learning_rate : float, default=1e-3
         The learning rate.
 
+    clip_norm : float or None, default=None
+        The largest norm of the gradient of a batch, all weights together. A longer
+        gradient is shortened to it, so that a single batch cannot spoil the weights.
+
     ema : float or None, default=None
         Decay of an exponential moving average of the weights, which is then scored and
         kept instead of the weights themselves. After each batch, the average moves by
@@ -259,6 +263,7 @@ class CNNClassifier(
         loss="log_loss",
         optimizer="nadam",
         learning_rate=1e-3,
+        clip_norm=None,
         ema=None,
         batch_size=32,
         max_iter=100,
@@ -289,6 +294,7 @@ class CNNClassifier(
         self.loss = loss
         self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.clip_norm = clip_norm
         self.ema = ema
         self.batch_size = batch_size
         self.max_iter = max_iter

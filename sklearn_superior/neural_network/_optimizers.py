@@ -5,6 +5,7 @@ from copy import deepcopy
 
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.utils import clip_grad_norm_
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 _BETA, _MOMENTUM_DECAY = 0.9, 4e-3  # the defaults of torch's NAdam
@@ -116,6 +117,7 @@ class Updates:
     def __init__(self, module, params, kept):
         self.module, self.kept = module, kept
         self.name, self.ema = str(params.optimizer), params.ema
+        self.clip_norm = params.clip_norm
         self.optimizer = make_optimizer(
             self.name, module.parameters(), params.learning_rate
         )
@@ -124,6 +126,8 @@ class Updates:
     def step(self, loss):
         """Update the weights by the gradients of a loss, and free the gradients."""
         loss.backward()
+        if self.clip_norm is not None:
+            clip_grad_norm_(self.module.parameters(), float(self.clip_norm))
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.n_steps += 1

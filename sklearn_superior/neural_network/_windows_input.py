@@ -24,6 +24,7 @@ _CONSTRAINTS = {
     **dict.fromkeys(_FLAGS, ["boolean"]),
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
     "ema": [Interval(Real, 0, 1, closed="neither"), None],
     "loss": [StrOptions({"log_loss", "brier"})],
     "optimizer": [StrOptions({"adam", "nadam", "sgd"})],

@@ -178,6 +178,8 @@ def test_an_error_of_the_pruner_in_another_process():
         search_for(refuse_unpicklably, n_jobs=2).fit(X, y)
 
 
+# The search ignores joblib's warning, unless another thread restores the filters.
+@pytest.mark.filterwarnings("ignore:.* tasks (have been|which were)")
 def test_an_error_of_the_pruner_in_another_thread():
     X, y = data("binary")
     before = set(threading.enumerate())

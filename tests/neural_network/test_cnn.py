@@ -597,6 +597,7 @@ def test_verbose_prints_each_epoch(data, capsys):
         {"amp": True},
         {"ema": 0.9},
         {"ema": 0.9, "early_stopping": False, "amp": True, "module": "residual"},
+        {"clip_norm": 0.5, "optimizer": "sgd"},
     ],
     ids=str,
 )
@@ -649,6 +650,7 @@ def test_a_network_without_a_name_cannot_resume(data, tmp_path):
         ({"hidden": 1.5}, "'hidden'.*1.5"),
         ({"dropout": 1.0}, "'dropout'.*1.0"),
         ({"ema": 1.0}, "'ema'.*1.0"),
+        ({"clip_norm": 0.0}, "'clip_norm'.*0.0"),
         ({"module": "lenet"}, "'module'.*'residual'.*'lenet'"),
         ({"loss": "hinge"}, "'loss'.*'log_loss'.*'hinge'"),
         ({"optimizer": "lbfgs"}, "'optimizer'.*'lbfgs'"),

@@ -121,7 +121,7 @@ SETTINGS = {
     "weighted": {"class_weight": {"one": 2.0}},
     "brier": {"loss": "brier", "optimizer": "sgd", "learning_rate": 0.1},
     "mixed precision": {"amp": True},
-    "averaged": {"ema": 0.9},
+    "averaged": {"ema": 0.9, "clip_norm": 1.0},
     "residual": {"module": "residual", "ema": 0.9, "amp": True},
     "own network": {
         "module": lambda n_channels, length, n_classes: torch.nn.Sequential(

@@ -107,14 +107,39 @@ def test_nadam_is_the_one_of_torch_where_gradients_are_missing(fused, resumes):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-7)
 
 
+def make_updates(module, **params):
+    params = {"learning_rate": 0.01, "clip_norm": None, "ema": None} | params
+    return Updates(module, SimpleNamespace(**params), module)
+
+
+@pytest.mark.parametrize("norm", [1e-3, 0.1, 1e3])
+def test_gradients_are_shortened(norm):
+    X, y, _ = make_tensors()
+    module = make_network()
+    expected = copy.deepcopy(module)
+    plain = torch.optim.SGD(expected.parameters(), lr=0.5)
+    updates = make_updates(module, optimizer="sgd", learning_rate=0.5, clip_norm=norm)
+    for _ in range(3):
+        updates.step(LOSSES["log_loss"](module(X), y).mean())
+        plain.zero_grad()
+        LOSSES["log_loss"](expected(X), y).mean().backward()
+        gradients = [p.grad for p in expected.parameters()]
+        length = sum((g**2).sum() for g in gradients).sqrt()
+        assert (length > norm) == (norm < 1)
+        for g in gradients:
+            g.mul_(min(1, norm / length))
+        plain.step()
+    for a, b in zip(module.parameters(), expected.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-7)
+
+
 @pytest.mark.parametrize("later", ["adam", "nadam"])
 def test_another_optimizer_starts_afresh(later):
     X, y, _ = make_tensors()
     module = make_network()
 
     def updates_of(name, module):
-        params = SimpleNamespace(optimizer=name, ema=None, learning_rate=0.01)
-        return Updates(module, params, module)
+        return make_updates(module, optimizer=name)
 
     def step(updates):
         updates.step(LOSSES["log_loss"](updates.module(X), y).mean())
@@ -152,6 +177,7 @@ class Filter(torch.nn.Module):
 def test_complex_weights_are_trained(optimizer, tmp_path):
     X, y = make_windows(150)
     params = {"module": Filter, "optimizer": optimizer, "ema": 0.9, "max_iter": 6}
+    params["clip_norm"] = 10.0
     whole = small_cnn(**params).fit(X, y)
     losses = whole.history_["train_loss"]
     assert losses[-1] < losses[0]

@@ -60,6 +60,7 @@ VARIANTS = {
     "amp": {"amp": True},
     "residual": {"module": "residual"},
     "averaged": {"ema": 0.9},
+    "shortened": {"clip_norm": 1},
     "custom": {"module": make_perceptron, "ema": 0.9},
     "streamed, residual, averaged": {"module": "residual", "ema": 0.9},
 }
