@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
 
 N_RECORDS = {
     "habits": 368,
+    "signals": 1040,
     "paper": 131,
     "rules": 676,
     "procedures": 730,
@@ -29,7 +30,6 @@ N_RECORDS = {
 UNFINISHED = {
     "paper_full": "paper",  # the paper's experiments at full budget
     "paper_walk": "paper_walk",
-    "signals": "signals",
 }
 
 

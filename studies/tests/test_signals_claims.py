@@ -14,7 +14,7 @@ from studies.tests.test_rules_claims import expect, expect_row
 
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
 PAGE = "doc/neural_network.rst"
-BASE, PLAIN = ("paper", "default", "plain"), ("paper", "plain", "plain")
+BASE = "paper", "default", "plain"
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +71,38 @@ def test_which_model_is_best_how_often(results):
     assert best["boosting"] == 4
     n_rockets = best["minirocket"] + best["multirocket"]
     n_networks = best["residual"] + best["inception"]
-    words = {9: "nine"}
+    words = {6: "six", 7: "seven", 8: "eight", 9: "nine"}
     expect(PAGE, f"lowest log loss on {n_rockets} of the 26 sets")
     expect(PAGE, f"A network has the lowest log loss on {words[n_networks]} sets")
+    ratios = results.log_ratios(("residual", "default", "plain"), BASE, "log_loss")
+    n_better = sum(value < 0 for value in ratios.values())
+    expect(PAGE, f"network of the paper on {n_better} of {len(ratios)} sets")
 
 
-def test_averaged_weights(results):
-    key = "paper", "plain", "ema 0.99"
-    (ratio, low, high), f1 = loss_and_f1(results, key, PLAIN)
-    saved = [round(100 * (1 - value)) for value in (ratio, high, low)]
-    expect(PAGE, "lowers the log loss by {} % ({} to {} %)".format(*saved))
-    points = "raises F1 by {difference:.1f} points ({low:.1f} to {high:.1f})"
-    expect(PAGE, points.format(**f1))
-    expect(PAGE, f"at {time_ratio(results, key, PLAIN):.2f} of the time")
+@pytest.mark.parametrize(
+    ("name", "option", "way"),
+    [
+        ("``ema=0.9``", "plain", "ema 0.9"),
+        ("``ema=0.99``", "plain", "ema 0.99"),
+        ("``clip_norm=1``", "clip", "plain"),
+    ],
+)
+def test_options(results, name, option, way):
+    cells = []
+    for model in ("paper", "residual"):
+        baseline = model, "plain", "plain"
+        key = model, option, way
+        (ratio, low, high), f1 = loss_and_f1(results, key, baseline)
+        cells += [f"{ratio:.2f} ({low:.2f} to {high:.2f})", f"{f1['difference']:+.1f}"]
+        assert time_ratio(results, key, baseline) < 1.2
+    expect_row(PAGE, name, *cells)
+
+
+def test_weight_decay(results):
+    changes = []
+    for model in ("paper", "residual"):
+        key = model, "decay", "plain"
+        (ratio, *_), _ = loss_and_f1(results, key, (model, "plain", "plain"))
+        changes.append(round(100 * abs(1 - ratio)))
+    expect(PAGE, "network of the paper by {} %, and raises".format(*changes))
+    expect(PAGE, f"that of the residual network by {changes[1]} %")
