@@ -305,9 +305,9 @@ def make_parts(plan, records):
     return [
         Heading(1, plan["title"]),
         Paragraph(
-            f"{len(results.datasets(default))} data sets, {len(records)} trainings: all "
-            f"{len(make_jobs(plan))} of the plan with one seed, those of the networks "
-            f"of the package with {n_seeds}. "
+            f"{len(results.datasets(default))} data sets, {len(records)} trainings: "
+            f"all {len(make_jobs(plan))} of the plan with one seed, those of the "
+            f"networks of the package with {n_seeds}. "
             f"At most {plan['most_rows']} rows are trained and validated on: nothing "
             "is known about large data. All sets were seen before: this is a choice, "
             "not a test. A ratio is the geometric mean over the units, of the test log "
