@@ -95,6 +95,7 @@ def test_a_scorer_whose_iterator_is_exhausted(door):
         DOORS[door](scoring=exhausted)
 
 
+@pytest.mark.filterwarnings("ignore:`XGBRFClassifier` is deprecated:FutureWarning")
 def test_forests_of_xgboost_have_no_stages():
     xgboost = pytest.importorskip("xgboost")
     for make in (StagedSearchCV, EarlyStoppingClassifier):
