@@ -1,6 +1,5 @@
 """The metrics in the training and early stopping of CatBoost."""
 
-import gc
 import warnings
 
 import numpy as np
@@ -9,15 +8,6 @@ from numpy.testing import assert_allclose
 
 from sklearn_superior.integrations import catboost as our_catboost
 from tests.integrations.boosting import NAMES, expected, numbered_data
-
-
-@pytest.fixture(autouse=True)
-def _forget_errors():
-    """Collect the errors that CatBoost's threads leave behind, before the next test."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        gc.collect()
 
 
 @pytest.mark.filterwarnings("ignore:Failed to import numba")
@@ -45,7 +35,6 @@ def test_catboost_logs_the_loss_of_every_round_and_stops_by_it(name, kind, text)
     assert_allclose(log[model.best_iteration_], value, rtol=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_one_versus_all_must_be_named_as_the_loss_function(name):
     catboost = pytest.importorskip("catboost")
@@ -80,7 +69,6 @@ def test_one_versus_all_must_be_named_as_the_loss_function(name):
         our_catboost.EvalMetric(name, loss_function="CrossEntropy")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_two_classes_with_a_score_each_need_the_loss_function():
     catboost = pytest.importorskip("catboost")
     X, y, X_val, y_val, _ = numbered_data("binary")
