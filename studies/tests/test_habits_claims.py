@@ -1,11 +1,13 @@
 """What README and guide say of the study of habits is what the records say."""
 
 import math
+from functools import partial
 from statistics import mean, median
 
 import pytest
 
 from studies._evidence import KINDS, Study
+from studies._measures import PooledRatio, get_way
 from studies._page import signed
 from studies._store import RecordStore
 from studies._wording import show, show_p
@@ -21,6 +23,7 @@ from studies.habits.descriptions import (
 )
 from studies.habits.recompute import recompute
 from studies.tests.rules_records import RECORDS
+from studies.tests.test_procedures_claims import check_recomputed
 from studies.tests.test_rules_claims import expect, expect_row
 
 pytestmark = pytest.mark.skipif(not RECORDS.exists(), reason="no records here")
@@ -42,11 +45,7 @@ def shown(row, unit):
 
 
 def test_the_two_computations_agree(study, results):
-    for name, numbers in recompute(PLAN.settings, study.records).items():
-        row = results[name]
-        expected = [row[k] for k in ("n", "difference", "low", "high", "p")]
-        assert numbers[:5] == pytest.approx(expected)
-        assert numbers[5] == pytest.approx(row["p_adjusted"])
+    check_recomputed(recompute(PLAN.settings, study.records), results)
 
 
 def test_the_plan_came_first(study):
@@ -143,8 +142,9 @@ def test_medians(study, results):
     expect("doc/evidence.rst", f"by itself, H1 is {signed(mean(others), 1)} %")
 
 
-def times(study, way, other):
-    return math.exp(study.summary(time_ratio(way, other), KINDS)["difference"] / 100)
+def times(study, way, other, **options):
+    row = study.summary(time_ratio(way, other), KINDS, **options)
+    return math.exp(row["difference"] / 100)
 
 
 def test_sentences_of_the_guide(study):
@@ -171,12 +171,21 @@ def test_sentences_of_the_guide(study):
 
 def test_sentences_of_the_readme(study):
     fixed = study.summary(log_ratio("fixed", "last"), KINDS)["difference"]
-    expect("README.md", f"log loss of a whole budget of stages by {-fixed:.1f} %")
+    less = -100 * math.expm1(fixed / 100)
+    expect("README.md", f"log loss of a whole budget of stages by {less:.0f} %")
     stages = study.summary(log_ratio("search", "fixed"), KINDS)["difference"]
     expect("README.md", f"lowers it by {-stages:.1f} % more, in less than half")
     expect("doc/faq.rst", f"{-stages:.1f} % lower than that of the last one")
     assert times(study, "search", "fixed") < 0.5
     expect("README.md", f"{times(study, 'search', 'search_habit'):.1f} times as long")
+    lgb_cv = times(study, "search", "search_habit", models=["lightgbm"])
+    expect("README.md", f"{lgb_cv:.1f} times as long as with `lgb.cv`")
+    expect("doc/evidence.rst", f"{lgb_cv:.1f} times as long as ``lgb.cv``")
+    stages = PooledRatio(
+        "search", "search_habit", partial(get_way, score="n_iter"), lambda record: True
+    )
+    more = math.exp(study.summary(stages, KINDS)["difference"] / 100)
+    expect("doc/evidence.rst", f"takes {more:.1f} times as many stages")
     assert round(times(study, "search", "stopping")) == 6
     gains = [rows["all"]["difference"] for rows in meta.combine(study).values()]
     assert [f"{gain:.1f}" for gain in gains] == ["0.4", "0.4"]
